@@ -1,0 +1,208 @@
+//! Folds checked answers and failures into a chain, and the chain into an outcome (spec 1.4).
+//!
+//! Separate because it is total: it cannot fail, and it takes only what [`crate::check`] or a failure mode made.
+
+use crate::bound::{Bounded, bound};
+use crate::check::Checked;
+use crate::correlation::Correlation;
+use crate::decision::Decision;
+use crate::failure::{Failure, FailureMode, closed_answer};
+use crate::hook::{Hook, Object, Version};
+use crate::validate::{InvalidPayload, validate};
+use serde_json::{Value, json};
+
+/// A payload in its two forms: what runs, and what plugins see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Payload {
+    hook: Hook,
+    effective: Object,
+    view: Bounded,
+}
+
+impl Payload {
+    /// Bounds a payload and holds the view against the schema.
+    ///
+    /// # Errors
+    /// [`InvalidPayload`] where the view breaks the hook's schema; no plugin is asked then.
+    pub fn new(hook: Hook, effective: Object) -> Result<Self, InvalidPayload> {
+        let view = bound(&effective);
+        validate(hook, &view.payload)?;
+        Ok(Self { hook, effective, view })
+    }
+
+    /// Returns the hook.
+    pub fn hook(&self) -> Hook {
+        self.hook
+    }
+
+    /// Returns the real payload: what runs.
+    pub fn effective(&self) -> &Object {
+        &self.effective
+    }
+
+    /// Returns what plugins see.
+    pub fn view(&self) -> &Bounded {
+        &self.view
+    }
+
+    pub(crate) fn view_mut(&mut self) -> &mut Bounded {
+        &mut self.view
+    }
+
+    pub(crate) fn with_effective(&self, effective: Object) -> Self {
+        Self { hook: self.hook, view: bound(&effective), effective }
+    }
+}
+
+/// Whether the chain goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Ask the next plugin.
+    Next,
+    /// Block or deny: ask nobody else.
+    Stop,
+}
+
+/// The rules and identifiers that one call is made under.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The version of the contract.
+    pub version: Version,
+    /// Who and what the call belongs to.
+    pub correlation: Correlation,
+}
+
+/// The state of one call while plugins are asked.
+#[derive(Clone, Debug)]
+pub struct Chain {
+    scope: Scope,
+    payload: Payload,
+    decisions: Vec<Decision>,
+    sources: Vec<String>,
+    errors: Vec<SourceText>,
+    feedback: Vec<SourceText>,
+}
+
+/// A text and the plugin that it came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceText {
+    /// The plugin.
+    pub source: String,
+    /// Its failure's stable code, where this is an error.
+    pub code: Option<&'static str>,
+    /// The text.
+    pub text: String,
+}
+
+impl Chain {
+    /// Begins a call.
+    pub fn new(scope: Scope, payload: Payload) -> Self {
+        Self { scope, payload, decisions: Vec::new(), sources: Vec::new(), errors: Vec::new(), feedback: Vec::new() }
+    }
+
+    /// Returns the payload as it stands now.
+    pub fn payload(&self) -> &Payload {
+        &self.payload
+    }
+
+    /// Returns the rules and identifiers of the call.
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Applies a checked reply.
+    pub fn apply(&mut self, source: &str, checked: Checked) -> Flow {
+        if let Some(next) = checked.next {
+            self.payload = next;
+        }
+        if let Some(text) = checked.feedback {
+            self.feedback.push(SourceText { source: source.to_owned(), code: None, text });
+        }
+        checked.decision.map_or(Flow::Next, |decision| self.record(source, decision))
+    }
+
+    /// Records a failure, and answers for the plugin where its mode is closed. Observing hooks are always open.
+    pub fn fail(&mut self, source: &str, failure: &Failure, mode: FailureMode) -> (Flow, Option<Decision>) {
+        self.errors.push(SourceText { source: source.to_owned(), code: Some(failure.kind.code()), text: failure.message.clone() });
+        let hook = self.payload.hook;
+        if mode == FailureMode::Open || hook.observes() {
+            return (Flow::Next, None);
+        }
+        let answer = closed_answer(hook, &self.payload.view.payload, &self.scope.correlation, source, failure);
+        let flow = answer.clone().map_or(Flow::Next, |decision| self.record(source, decision));
+        (flow, answer)
+    }
+
+    fn record(&mut self, source: &str, decision: Decision) -> Flow {
+        let flow = if decision.action.blocks() { Flow::Stop } else { Flow::Next };
+        self.decisions.push(decision);
+        self.sources.push(source.to_owned());
+        flow
+    }
+
+    /// Ends the call.
+    pub fn into_outcome(self) -> Outcome {
+        let Self { scope, payload, decisions, sources, errors, feedback } = self;
+        Outcome { version: scope.version, correlation: scope.correlation, payload, decisions, sources, errors, feedback }
+    }
+}
+
+/// What a call came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The version of the contract.
+    pub version: Version,
+    /// Who and what the call belongs to.
+    pub correlation: Correlation,
+    /// The payload after every rewrite.
+    pub payload: Payload,
+    /// What was decided, in order.
+    pub decisions: Vec<Decision>,
+    /// Who decided: parallel to `decisions`.
+    pub sources: Vec<String>,
+    /// What failed.
+    pub errors: Vec<SourceText>,
+    /// Messages for the model, in order.
+    pub feedback: Vec<SourceText>,
+}
+
+impl Outcome {
+    /// Says whether a plugin refused: any decision is block or deny.
+    pub fn blocked(&self) -> bool {
+        self.blocking().is_some()
+    }
+
+    /// Returns the refusing decision and its source.
+    pub fn blocking(&self) -> Option<(&Decision, &str)> {
+        self.decisions
+            .iter()
+            .zip(&self.sources)
+            .find(|(decision, _)| decision.action.blocks())
+            .map(|(decision, source)| (decision, source.as_str()))
+    }
+
+    /// Returns the outcome document: `envelope`, `payload`, `decisions`, `sources`, `errors`, `blocked` as the original system prints them,
+    /// then ours: `effective` (what runs), `feedback`, `failures` (codes), `reduced`, `redacted`, `payload_reduced`.
+    pub fn to_json(&self) -> Value {
+        let view = self.payload.view();
+        let texts = |texts: &[SourceText]| texts.iter().map(|text| format!("{}: {}", text.source, text.text)).collect::<Vec<_>>();
+        json!({
+            "envelope": {
+                "schema_version": self.version.schema_version(),
+                "name": self.payload.hook().name(),
+                "correlation": self.correlation.to_json(self.version),
+            },
+            "payload": view.payload,
+            "decisions": self.decisions.iter().map(Decision::to_json).collect::<Vec<_>>(),
+            "sources": self.sources,
+            "errors": texts(&self.errors),
+            "blocked": self.blocked(),
+            "effective": self.payload.effective(),
+            "feedback": self.feedback.iter().map(|text| json!({"source": text.source, "text": text.text})).collect::<Vec<_>>(),
+            "failures": self.errors.iter().map(|text| json!({"source": text.source, "code": text.code})).collect::<Vec<_>>(),
+            "reduced": view.reduced,
+            "redacted": view.redacted,
+            "payload_reduced": !view.reduced.is_empty(),
+        })
+    }
+}

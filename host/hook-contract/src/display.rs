@@ -1,0 +1,54 @@
+//! Makes text of unknown origin safe to show.
+//!
+//! Separate because plugins write reasons and messages, and terminals, logs and models obey control characters.
+
+/// Returns the text on one line, at most `max` characters, control and direction characters replaced by visible escapes.
+pub fn plain(text: &str, max: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(max));
+    for (count, character) in text.chars().enumerate() {
+        if count >= max {
+            out.push('…');
+            break;
+        }
+        if is_unsafe(character) {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// Returns the text with control characters but newline and tab, and direction characters, replaced by visible escapes.
+pub fn lines(text: &str) -> String {
+    if !text.chars().any(|character| is_unsafe(character) && !matches!(character, '\n' | '\t')) {
+        return text.to_owned();
+    }
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_unsafe(character) && !matches!(character, '\n' | '\t') {
+            out.extend(character.escape_default());
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
+/// Says whether a character can move the cursor, hide text or turn its direction.
+fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_visible_and_cut() {
+        assert_eq!(plain("a\u{1b}[31mb\nc\u{202e}d", 100), "a\\u{1b}[31mb\\nc\\u{202e}d");
+        assert_eq!(plain("abcdef", 3), "abc…");
+        assert_eq!(lines("a\n\tb\u{7}"), "a\n\tb\\u{7}");
+    }
+}

@@ -3,6 +3,7 @@
 //! Separate because it is total: it cannot fail, and it takes only what [`crate::check`] or a failure mode made.
 
 use crate::bound::{Bounded, bound};
+use crate::canonical::object_size;
 use crate::check::Checked;
 use crate::correlation::Correlation;
 use crate::decision::Decision;
@@ -45,6 +46,11 @@ impl Payload {
         &self.view
     }
 
+    /// Returns what a plugin is shown: the view, or with the `full_payload` grant the real payload where it fits 1 MiB.
+    pub fn shown(&self, full_payload: bool) -> &Object {
+        if full_payload && object_size(&self.effective) <= MAX_FULL_PAYLOAD_BYTES { &self.effective } else { &self.view.payload }
+    }
+
     pub(crate) fn view_mut(&mut self) -> &mut Bounded {
         &mut self.view
     }
@@ -53,6 +59,9 @@ impl Payload {
         Self { hook: self.hook, view: bound(&effective), effective }
     }
 }
+
+/// The most bytes of canonical JSON that the `full_payload` grant shows.
+pub const MAX_FULL_PAYLOAD_BYTES: usize = 1024 * 1024;
 
 /// Whether the chain goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

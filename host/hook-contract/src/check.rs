@@ -30,21 +30,32 @@ pub struct Checked {
     pub ignored: Vec<&'static str>,
 }
 
-/// Checks a reply to `payload`; `allowed` are the actions that this plugin may return.
+/// What one plugin may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// The actions that it may return.
+    pub actions: &'a [Action],
+    /// Whether it was shown the real payload.
+    pub full_payload: bool,
+    /// The version of the contract.
+    pub version: Version,
+}
+
+/// Checks a reply to `payload`.
 ///
 /// # Errors
 /// [`Failure`] of a `hook::check::*` kind; where several rules are broken, the first in the order action, updates, instruction, misses,
 /// `keep_recent`, evidence, payload.
-pub fn check(payload: &Payload, reply: Reply, allowed: &[Action], version: Version) -> Result<Checked, Failure> {
+pub fn check(payload: &Payload, reply: Reply, terms: Terms<'_>) -> Result<Checked, Failure> {
     let hook = payload.hook();
-    let raw = match (reply.decision, version) {
+    let raw = match (reply.decision, terms.version) {
         (None, Version::V1) => Some(RawDecision::default()),
         (decision, _) => decision,
     };
     let mut ignored = reply.unsupported;
     let (decision, next) = match raw {
         None => (None, None),
-        Some(raw) => check_decision(payload, raw, allowed, version).map(|(decision, next)| (Some(decision), next))?,
+        Some(raw) => check_decision(payload, raw, terms).map(|(decision, next)| (Some(decision), next))?,
     };
     let blocks = decision.as_ref().is_some_and(|decision| decision.action.blocks());
     let feedback = reply.feedback.map(|text| clip(&text, MAX_INSTRUCTION_CHARS)).filter(|text| !text.trim().is_empty());
@@ -68,9 +79,10 @@ pub const fn has_feedback_route(hook: Hook) -> bool {
 
 type Passed = (Decision, Option<Payload>);
 
-fn check_decision(payload: &Payload, raw: RawDecision, allowed: &[Action], version: Version) -> Result<Passed, Failure> {
+fn check_decision(payload: &Payload, raw: RawDecision, terms: Terms<'_>) -> Result<Passed, Failure> {
+    let Terms { actions, full_payload, version } = terms;
     let hook = payload.hook();
-    let action = check_action(hook, raw.action.as_deref().unwrap_or("continue"), allowed)?;
+    let action = check_action(hook, raw.action.as_deref().unwrap_or("continue"), actions)?;
     let updates = check_updates(action, raw.updates)?;
     let instruction = clip(&raw.instruction, MAX_INSTRUCTION_CHARS);
     check_instruction(hook, action, &instruction)?;
@@ -83,7 +95,7 @@ fn check_decision(payload: &Payload, raw: RawDecision, allowed: &[Action], versi
     }
     let evidence_refs = raw.evidence_refs.into_iter().take(32).map(check_evidence).collect::<Result<_, _>>()?;
     let shown = sanitise(&updates).payload;
-    let next = if action == Action::Rewrite { Some(rewrite(payload, &updates, &shown)?) } else { None };
+    let next = if action == Action::Rewrite { Some(rewrite(payload, payload.shown(full_payload), &updates, &shown)?) } else { None };
     let reason = clip(&raw.reason, MAX_REASON_CHARS);
     Ok((Decision { action, reason, updates: shown, instruction, additional_misses, evidence_refs }, next))
 }
@@ -145,10 +157,10 @@ pub(crate) fn clip(text: &str, max: usize) -> String {
 }
 
 /// Returns the payload that a rewrite makes: changes go to the real value, and the view is made anew from it.
-fn rewrite(payload: &Payload, updates: &Object, shown: &Object) -> Result<Payload, Failure> {
+fn rewrite(payload: &Payload, seen: &Object, updates: &Object, shown: &Object) -> Result<Payload, Failure> {
     let mut effective = payload.effective().clone();
     for (key, value) in updates.iter().filter(|(key, _)| !is_secret_key(key)) {
-        let value = new_value(payload, key, value)?;
+        let value = new_value(payload.effective(), seen, key, value)?;
         effective.insert(key.clone(), value);
     }
     let mut next = payload.with_effective(effective);
@@ -160,8 +172,8 @@ fn rewrite(payload: &Payload, updates: &Object, shown: &Object) -> Result<Payloa
 }
 
 /// Returns the real value of a field after its rewrite.
-fn new_value(payload: &Payload, key: &str, value: &Value) -> Result<Value, Failure> {
-    let (Some(real), Some(seen)) = (payload.effective().get(key), payload.view().payload.get(key)) else {
+fn new_value(effective: &Object, seen: &Object, key: &str, value: &Value) -> Result<Value, Failure> {
+    let (Some(real), Some(seen)) = (effective.get(key), seen.get(key)) else {
         return Ok(value.clone());
     };
     let blind = |Blind(below): Blind| {

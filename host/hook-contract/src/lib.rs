@@ -15,14 +15,15 @@ pub mod decision;
 pub mod display;
 pub mod failure;
 pub mod hook;
+pub mod matcher;
 mod patch;
 pub mod redact;
 pub mod schema;
 pub mod validate;
 
-pub use apply::{Chain, Flow, Outcome, Scope};
+pub use apply::{Chain, Flow, Outcome, Payload, Scope};
 pub use bound::{Bounded, bound};
-pub use check::{Checked, check};
+pub use check::{Checked, Terms, check};
 pub use correlation::Correlation;
 pub use decision::{Decision, EvidenceKind, EvidenceRef, Reply};
 pub use failure::{Failure, FailureKind, FailureMode};

@@ -129,7 +129,8 @@ mod tests {
         let many: Vec<u32> = (0..70).collect();
         let secret = format!("echo sk-{}", "A".repeat(24));
         let deep = json!({"d": {"d": {"d": {"d": {"d": {"d": {"d": {"d": 1}}}}}}}});
-        let cases: [(&str, Value, fn(&mut Value)); 6] = [
+        type Case = (&'static str, Value, fn(&mut Value));
+        let cases: [Case; 6] = [
             ("/long", json!({"long": long}), |a| a["long"] = json!("short")),
             ("/many", json!({"many": many}), |a| a["many"] = json!([1])),
             ("/cmd", json!({"cmd": secret}), |a| a["cmd"] = json!("echo [REDACTED] more")),

@@ -1,1 +1,56 @@
+//! The host of geode-hooks: lets anyone drop a `.wasm` file into `.geode/hooks` and so change what an AI agent may do.
+//!
+//! ```no_run
+//! use hook_runtime::{Hook, Host, Invocation};
+//!
+//! let host = Host::builder().project(".").build()?;
+//! let payload = serde_json::json!({"tool_name": "Bash", "arguments": {"command": "ls"}});
+//! let invocation = Invocation::new(Hook::PreToolUse, payload.as_object().cloned().unwrap_or_default());
+//! let invoked = host.invoke_blocking(invocation)?;
+//! if let Some((decision, plugin)) = invoked.outcome.blocking() {
+//!     println!("{plugin} says no: {}", decision.reason);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The stages of a call are modules of their own; `pipeline` alone knows their order. No type of the engine stands in this API.
 
+mod audit;
+mod bind;
+mod cache;
+mod directories;
+mod discover;
+mod engine;
+mod files;
+mod guest;
+mod host;
+mod inspect;
+mod invoke;
+mod limits;
+mod load;
+mod manifest;
+mod pipeline;
+mod plugins;
+mod review;
+mod store;
+mod trust;
+mod wasi;
+mod wit;
+
+pub use audit::Status;
+pub use directories::{Directories, NoHome, find_project};
+pub use discover::Level;
+pub use engine::Allocator;
+pub use guest::{LogLevel, LogLine};
+pub use hook_contract as contract;
+pub use hook_contract::{Action, Correlation, Decision, Failure, FailureKind, FailureMode, Hook, InvalidPayload, Outcome, Version};
+pub use host::{Host, HostBuilder, HostError};
+pub use inspect::{Inspection, MAX_COMPONENT_BYTES};
+pub use invoke::CancelFlag;
+pub use limits::{Limits, MAX_DEADLINE, MAX_FUEL, MAX_MEMORY, MIN_DEADLINE};
+pub use manifest::{Grants, InvalidManifest, Manifest};
+pub use pipeline::{CallReport, Invocation, Invoked};
+pub use plugins::{PluginState, PluginStatus};
+pub use review::{Review, ReviewError, Reviews, review, set_enabled, trust, untrust};
+pub use store::{LogFilter, LogRow, StoreError, read_log};
+pub use trust::TrustError;

@@ -1,0 +1,246 @@
+//! The embedding API: a builder, and the host it makes.
+//!
+//! Separate because it is what embedders see; it owns the parts and knows none of their rules. Invariant: the builder cannot make a host
+//! without limits.
+
+use crate::bind::Linkers;
+use crate::cache::CompileCache;
+use crate::directories::{Directories, NoHome, find_project};
+use crate::engine::{Allocator, Sandbox};
+use crate::limits::Limits;
+use crate::pipeline::{self, Bench, Invocation, Invoked};
+use crate::plugins::{PluginSet, PluginStatus, Workshop, assemble};
+use crate::review::roots;
+use crate::store::{StoreError, Writer};
+use crate::trust::{TrustError, TrustStore};
+use hook_contract::{InvalidPayload, Version};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// Why a host could not be made, or its plugins not be loaded again.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// There is no home directory.
+    #[error(transparent)]
+    NoHome(#[from] NoHome),
+    /// The project's folder, or a folder of plugins, cannot be read.
+    #[error("the folder `{path}` cannot be read")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The engine could not be made.
+    #[error("the WebAssembly engine cannot start on this machine: {0}")]
+    Engine(String),
+    /// The trust record.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// The activity store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Where audit rows go.
+#[derive(Clone, Debug, Default)]
+enum StorePlace {
+    /// The user's state directory.
+    #[default]
+    Default,
+    /// A file of the embedder's choice.
+    At(PathBuf),
+    /// Nowhere.
+    None,
+}
+
+/// Makes a [`Host`]. Every setting has a default that is safe.
+#[derive(Clone, Debug, Default)]
+pub struct HostBuilder {
+    directories: Option<Directories>,
+    folder: Option<PathBuf>,
+    limits: Limits,
+    version: Version,
+    store: StorePlace,
+    max_instances: Option<u32>,
+}
+
+/// The most calls that may be under way at once, and the default.
+const MAX_INSTANCES: u32 = 1000;
+const DEFAULT_INSTANCES: u32 = 100;
+
+impl HostBuilder {
+    /// Sets the folder whose project's plugins are loaded, beside the user's: the nearest parent with `.geode`, not above the git root.
+    /// Without it only the user's plugins are loaded.
+    #[must_use]
+    pub fn project(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Sets where the host keeps its files; by default what the environment says.
+    #[must_use]
+    pub fn directories(mut self, directories: Directories) -> Self {
+        self.directories = Some(directories);
+        self
+    }
+
+    /// Sets what a call may use; a plugin's manifest can ask for less, and for more time.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets the version of the contract; v2 by default.
+    #[must_use]
+    pub fn contract(mut self, version: Version) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// Sets the file of the activity store.
+    #[must_use]
+    pub fn store(mut self, path: impl Into<PathBuf>) -> Self {
+        self.store = StorePlace::At(path.into());
+        self
+    }
+
+    /// Keeps no audit rows: for listing plugins, and for embedders that record outcomes themselves.
+    #[must_use]
+    pub fn without_store(mut self) -> Self {
+        self.store = StorePlace::None;
+        self
+    }
+
+    /// Sets how many calls may be under way at once: 1 to 1,000, 100 by default.
+    #[must_use]
+    pub fn max_instances(mut self, count: u32) -> Self {
+        self.max_instances = Some(count.clamp(1, MAX_INSTANCES));
+        self
+    }
+
+    /// Makes the host and loads its plugins.
+    ///
+    /// A plugin that cannot be loaded is no error: it has a state in [`Host::plugins`].
+    ///
+    /// # Errors
+    /// [`HostError`] where the machine, the folders, the trust record or the store make a host impossible.
+    pub fn build(self) -> Result<Host, HostError> {
+        let directories = self.directories.map_or_else(Directories::from_environment, Ok)?;
+        let project = self.folder.map(|folder| {
+            let found = find_project(&folder, &directories.geode_home);
+            found.map_err(|source| HostError::Folder { path: folder.clone(), source })
+        });
+        let project = project.transpose()?;
+        let engine_error = |error: wasmtime::Error| HostError::Engine(error.to_string());
+        let sandbox = Sandbox::new(self.max_instances.unwrap_or(DEFAULT_INSTANCES)).map_err(engine_error)?;
+        let linkers = Linkers::new(&sandbox.engine).map_err(engine_error)?;
+        let cache = CompileCache::open(&directories.cache, &directories.data, &sandbox.engine);
+        let writer = match self.store {
+            StorePlace::Default => Writer::open(&directories.store())?,
+            StorePlace::At(path) => Writer::open(&path)?,
+            StorePlace::None => Writer::none(),
+        };
+        let key = project.as_deref().map(Path::to_string_lossy).unwrap_or_default();
+        let bench = Bench { sandbox: Arc::new(sandbox), writer: Arc::new(writer), version: self.version, project: key.into() };
+        let host = Host {
+            inner: Arc::new(Inner { bench, linkers, cache, limits: self.limits, directories, project, set: RwLock::default(), reloading: Mutex::new(()) }),
+        };
+        host.reload()?;
+        Ok(host)
+    }
+}
+
+/// The host: asks plugins, and audits every call. Cheap to clone, and shared between threads.
+#[derive(Clone, Debug)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    bench: Bench,
+    linkers: Linkers,
+    cache: Option<CompileCache>,
+    limits: Limits,
+    directories: Directories,
+    project: Option<PathBuf>,
+    set: RwLock<Arc<PluginSet>>,
+    /// One reload at a time; calls go on meanwhile.
+    reloading: Mutex<()>,
+}
+
+impl Host {
+    /// Returns a builder.
+    pub fn builder() -> HostBuilder {
+        HostBuilder::default()
+    }
+
+    /// Asks the plugins of a hook, on this thread.
+    ///
+    /// # Errors
+    /// [`InvalidPayload`] where the payload breaks the hook's schema; no plugin was asked then.
+    pub fn invoke_blocking(&self, invocation: Invocation) -> Result<Invoked, InvalidPayload> {
+        pipeline::run(&self.inner.bench, &self.set(), invocation)
+    }
+
+    /// Asks the plugins of a hook. The future yields at every tick of the epoch; dropping it stops the guest.
+    ///
+    /// # Errors
+    /// [`InvalidPayload`] where the payload breaks the hook's schema; no plugin was asked then.
+    pub async fn invoke(&self, invocation: Invocation) -> Result<Invoked, InvalidPayload> {
+        let set = self.set();
+        pipeline::run_async(&self.inner.bench, &set, invocation).await
+    }
+
+    /// Loads the plugins again. Calls under way finish on the old set; where a new file is bad, its plugin stays as it was, and
+    /// [`PluginStatus::kept`] says so.
+    ///
+    /// # Errors
+    /// [`HostError`] where a folder or the trust record cannot be read; the old set stays then.
+    pub fn reload(&self) -> Result<Vec<PluginStatus>, HostError> {
+        let inner = &*self.inner;
+        let _one = inner.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let trust = TrustStore::read(&inner.directories.data)?;
+        let workshop = Workshop { sandbox: &inner.bench.sandbox, linkers: &inner.linkers, cache: inner.cache.as_ref(), limits: inner.limits };
+        let roots = roots(&inner.directories, inner.project.as_deref());
+        let set = assemble(workshop, &roots, &trust, &self.set()).map_err(|source| HostError::Folder { path: ".geode/hooks".into(), source })?;
+        let statuses = set.statuses.clone();
+        *inner.set.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(set);
+        Ok(statuses)
+    }
+
+    /// Returns every plugin with its state, the user's first.
+    pub fn plugins(&self) -> Vec<PluginStatus> {
+        self.set().statuses.clone()
+    }
+
+    /// Returns how many entries of the folders were not looked at, since there are too many.
+    pub fn unread_entries(&self) -> usize {
+        self.set().unread
+    }
+
+    /// Returns the project whose plugins are loaded, a canonical path.
+    pub fn project(&self) -> Option<&Path> {
+        self.inner.project.as_deref()
+    }
+
+    /// Returns where instances get their memory from.
+    pub fn allocator(&self) -> Allocator {
+        self.inner.bench.sandbox.allocator
+    }
+
+    /// Waits until every audit row so far is on disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] where rows could not be written.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        self.inner.bench.writer.flush()
+    }
+
+    fn set(&self) -> Arc<PluginSet> {
+        Arc::clone(&self.inner.set.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}

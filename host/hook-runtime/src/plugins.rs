@@ -1,0 +1,408 @@
+//! The set of plugins: what the roots hold, what the trust record says of it, and what is called for each hook.
+//!
+//! Separate because it is made anew on each load and never changed afterwards: calls under way keep the set they began with. Invariant: every
+//! file has a state and the next command to type; what nobody vouched for has no effect.
+
+use crate::bind::{Linkers, Plugin, bind};
+use crate::cache::CompileCache;
+use crate::discover::{Candidate, Level, Listing, Root, Source, discover};
+use crate::engine::Sandbox;
+use crate::inspect::Inspection;
+use crate::limits::Limits;
+use crate::load::{self, ComponentBytes};
+use crate::manifest::{Grants, Manifest};
+use crate::trust::{TrustRecord, TrustStore};
+use hook_contract::hook::Hook;
+use hook_contract::{Failure, FailureKind, FailureMode};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a plugin's file came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PluginState {
+    /// It is called.
+    Active,
+    /// It waits for `geode-hooks trust`.
+    New,
+    /// It changed since it was trusted.
+    Changed,
+    /// It was switched off.
+    Disabled,
+    /// It cannot be used.
+    Invalid,
+    /// It was trusted and is gone.
+    Vanished,
+}
+
+impl PluginState {
+    /// Returns the word for people.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::New => "new",
+            Self::Changed => "changed",
+            Self::Disabled => "disabled",
+            Self::Invalid => "invalid",
+            Self::Vanished => "vanished",
+        }
+    }
+}
+
+/// What is known of one plugin.
+#[derive(Clone, Debug)]
+pub struct PluginStatus {
+    /// Its name.
+    pub name: String,
+    /// Whose folder it lies in.
+    pub level: Level,
+    /// Its place inside that folder, safe to show.
+    pub place: String,
+    /// What it came to.
+    pub state: PluginState,
+    /// The hooks it serves, or would.
+    pub hooks: Vec<Hook>,
+    /// Lower runs first.
+    pub priority: i64,
+    /// What it answers when it fails.
+    pub on_failure: FailureMode,
+    /// The rights it has, or where it waits, asks for.
+    pub grants: Grants,
+    /// Its budgets.
+    pub limits: Limits,
+    /// BLAKE3 of the component, as hex; empty where it could not be read.
+    pub digest: String,
+    /// Why it is not active.
+    pub failure: Option<Failure>,
+    /// Where a reload left the earlier version active: the new file's failure is in `failure`.
+    pub kept: bool,
+    /// One line from its author.
+    pub description: String,
+}
+
+impl PluginStatus {
+    /// Returns what a person can do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self.state {
+            PluginState::Disabled => Some(format!("geode-hooks enable {}", self.name)),
+            _ => self.failure.as_ref().map(|failure| failure.kind.hint(&self.name)),
+        }
+    }
+}
+
+/// One place in a hook's chain.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) level: Level,
+    pub(crate) name: Arc<str>,
+    priority: i64,
+    pub(crate) mode: FailureMode,
+    pub(crate) digest: Arc<str>,
+    hooks: Vec<Hook>,
+    pub(crate) ready: Result<Plugin, Failure>,
+}
+
+/// The plugins of a host.
+#[derive(Debug, Default)]
+pub(crate) struct PluginSet {
+    slots: Vec<Arc<Slot>>,
+    pub(crate) statuses: Vec<PluginStatus>,
+    /// How many entries of the roots were not looked at.
+    pub(crate) unread: usize,
+}
+
+impl PluginSet {
+    /// Returns a hook's chain, in the order of calling.
+    pub(crate) fn chain(&self, hook: Hook) -> impl Iterator<Item = &Arc<Slot>> {
+        self.slots.iter().filter(move |slot| slot.hooks.contains(&hook))
+    }
+
+    /// Returns the plugins that wait for trust and would serve a hook.
+    pub(crate) fn waiting(&self, hook: Hook) -> impl Iterator<Item = &PluginStatus> {
+        let waits = |state| matches!(state, PluginState::New | PluginState::Changed);
+        self.statuses.iter().filter(move |status| waits(status.state) && !status.kept && status.hooks.contains(&hook))
+    }
+}
+
+/// Everything that a set is made with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Workshop<'a> {
+    pub(crate) sandbox: &'a Sandbox,
+    pub(crate) linkers: &'a Linkers,
+    pub(crate) cache: Option<&'a CompileCache>,
+    pub(crate) limits: Limits,
+}
+
+/// A candidate, and what the trust record says of it.
+#[derive(Debug)]
+pub(crate) struct Judged {
+    pub(crate) candidate: Candidate,
+    pub(crate) record: Option<TrustRecord>,
+    pub(crate) bytes: Option<ComponentBytes>,
+    pub(crate) verdict: Verdict,
+}
+
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// It may run with these grants.
+    Run(Grants),
+    /// It may not.
+    Not(PluginState, Failure),
+}
+
+impl Judged {
+    fn name(&self) -> &str {
+        &self.candidate.name
+    }
+
+    pub(crate) fn source(&self) -> Option<&Source> {
+        self.candidate.source.as_ref().ok()
+    }
+
+    /// Returns the hooks as far as they are known without running it: the record's, else those of the file's exports that the manifest wants.
+    pub(crate) fn hooks(&self) -> Vec<Hook> {
+        if let (Some(record), Verdict::Not(..)) = (&self.record, &self.verdict) {
+            return record.hooks();
+        }
+        let exported = self.bytes.as_ref().and_then(|bytes| Inspection::read(&bytes.bytes).ok()).map(|inspection| inspection.hooks()).unwrap_or_default();
+        let wanted = self.source().and_then(|source| source.manifest.hooks.clone());
+        wanted.map_or(exported.clone(), |wanted| exported.into_iter().filter(|hook| wanted.contains(hook)).collect())
+    }
+
+    /// Returns the failure mode: the record's, or where the user's own folder needs none, the manifest's.
+    fn mode(&self) -> FailureMode {
+        match (&self.record, self.candidate.level) {
+            (Some(record), _) => record.mode(),
+            (None, Level::User) => self.source().map(|source| source.manifest.on_failure).unwrap_or_default(),
+            (None, Level::Project) => FailureMode::Open,
+        }
+    }
+
+    fn priority(&self) -> i64 {
+        let asked = self.source().map(|source| source.manifest.priority);
+        asked.or(self.record.as_ref().map(|record| record.priority)).unwrap_or(100)
+    }
+}
+
+/// Lists the roots and judges what they hold; records without a file are judged as vanished.
+pub(crate) fn judge_all(roots: &[Root], trust: &TrustStore) -> std::io::Result<(Vec<Judged>, usize)> {
+    let mut all = Vec::new();
+    let mut unread = 0;
+    for root in roots {
+        let project = project_key(root);
+        let Listing { candidates, unread: more } = discover(root)?;
+        unread += more;
+        let mut judged: Vec<_> = candidates.into_iter().map(|candidate| judge(candidate, &project, trust)).collect();
+        // Where two files bear one name, the one that was vouched for counts.
+        judged.sort_by(|a, b| a.name().cmp(b.name()).then_with(|| is_not(a).cmp(&is_not(b))));
+        mark_duplicates(&mut judged);
+        let vanished = trust.records(&project).filter(|record| !judged.iter().any(|one| one.name() == record.name));
+        let vanished: Vec<_> = vanished.map(|record| judge_vanished(record, root.level, trust.is_disabled(&project, &record.name))).collect();
+        judged.extend(vanished);
+        judged.sort_by(|a, b| a.name().cmp(b.name()));
+        all.extend(judged);
+    }
+    Ok((all, unread))
+}
+
+/// Returns the key of a root in the trust record.
+pub(crate) fn project_key(root: &Root) -> String {
+    match root.level {
+        Level::User => String::new(),
+        Level::Project => root.base.to_string_lossy().into_owned(),
+    }
+}
+
+fn is_not(judged: &Judged) -> bool {
+    matches!(judged.verdict, Verdict::Not(..))
+}
+
+fn mark_duplicates(judged: &mut [Judged]) {
+    let mut earlier: Option<(String, String)> = None;
+    for one in judged {
+        if let Some((name, place)) = &earlier
+            && name == one.name()
+        {
+            let failure = Failure::new(FailureKind::DuplicateName, format!("`{place}` bears the same name"));
+            one.verdict = Verdict::Not(PluginState::Invalid, failure);
+            one.record = None;
+            continue;
+        }
+        earlier = Some((one.name().to_owned(), one.candidate.place.clone()));
+    }
+}
+
+fn judge(candidate: Candidate, project: &str, trust: &TrustStore) -> Judged {
+    let record = trust.record(project, &candidate.name).cloned();
+    let read = candidate.source.as_ref().map_err(Clone::clone).and_then(|source| load::read(&source.component));
+    let verdict = if trust.is_disabled(project, &candidate.name) {
+        switched_off()
+    } else {
+        match (&candidate.source, &read) {
+            (Ok(source), Ok(bytes)) => judge_bytes(source, bytes, record.as_ref(), candidate.level),
+            (_, Err(failure)) | (Err(failure), _) => Verdict::Not(PluginState::Invalid, failure.clone()),
+        }
+    };
+    Judged { candidate, record, bytes: read.ok(), verdict }
+}
+
+fn switched_off() -> Verdict {
+    Verdict::Not(PluginState::Disabled, Failure::new(FailureKind::Untrusted, "it was switched off"))
+}
+
+fn judge_bytes(source: &Source, bytes: &ComponentBytes, record: Option<&TrustRecord>, level: Level) -> Verdict {
+    let off = |verdict| if source.manifest.enabled { verdict } else { switched_off() };
+    match record {
+        Some(record) if is_same(record, source, bytes) => off(Verdict::Run(record.grants())),
+        Some(record) if level == Level::Project || record.closed => {
+            Verdict::Not(PluginState::Changed, Failure::new(FailureKind::Changed, what_changed(record, source, bytes)))
+        }
+        None if level == Level::Project => off(Verdict::Not(PluginState::New, Failure::new(FailureKind::Untrusted, "nobody has trusted it yet"))),
+        // The user's own folder runs as it lies there, but without what only trust can give.
+        _ => off(Verdict::Run(source.manifest.grants.without_trust())),
+    }
+}
+
+fn is_same(record: &TrustRecord, source: &Source, bytes: &ComponentBytes) -> bool {
+    record.component == bytes.digest.to_hex().as_str() && record.manifest == source.manifest_digest.to_hex().as_str()
+}
+
+fn what_changed(record: &TrustRecord, source: &Source, bytes: &ComponentBytes) -> String {
+    let component = record.component != bytes.digest.to_hex().as_str();
+    let manifest = record.manifest != source.manifest_digest.to_hex().as_str();
+    let what = match (component, manifest) {
+        (true, true) => "its component and its hook.yaml",
+        (true, false) => "its component",
+        _ => "its hook.yaml",
+    };
+    format!("the plugin `{}` changed since it was trusted: {what}", record.name)
+}
+
+fn judge_vanished(record: &TrustRecord, level: Level, off: bool) -> Judged {
+    let failure = Failure::new(FailureKind::Vanished, format!("the plugin `{}` was trusted and is gone", record.name));
+    let verdict = if off { switched_off() } else { Verdict::Not(PluginState::Vanished, failure.clone()) };
+    let candidate = Candidate { level, name: record.name.clone(), place: "-".into(), source: Err(failure) };
+    Judged { candidate, record: Some(record.clone()), bytes: None, verdict }
+}
+
+/// Makes the set. `earlier` is the set that is active now: where a new file is bad, its plugin stays.
+pub(crate) fn assemble(workshop: Workshop<'_>, roots: &[Root], trust: &TrustStore, earlier: &PluginSet) -> std::io::Result<PluginSet> {
+    let (judged, unread) = judge_all(roots, trust)?;
+    let mut set = PluginSet { unread, ..PluginSet::default() };
+    let mut seen = HashMap::new();
+    for one in judged {
+        let (slot, status) = make(workshop, one, trust, earlier, &mut seen);
+        set.statuses.push(status);
+        set.slots.extend(slot);
+    }
+    // Stable: equal priorities keep the order of registration, user before project, then by name.
+    set.slots.sort_by_key(|slot| slot.priority);
+    Ok(set)
+}
+
+/// Names that are taken, by hook and name: the digest and settings of who took them.
+type Seen = HashMap<(Hook, String), (String, String)>;
+
+fn make(workshop: Workshop<'_>, one: Judged, trust: &TrustStore, earlier: &PluginSet, seen: &mut Seen) -> (Option<Arc<Slot>>, PluginStatus) {
+    let mut status = status_of(workshop, &one);
+    let bound = match &one.verdict {
+        Verdict::Run(grants) => run(workshop, &one, grants).and_then(|plugin| unique(plugin, &one, seen)),
+        Verdict::Not(_, failure) => Err(failure.clone()),
+    };
+    match bound {
+        Ok(plugin) => {
+            status.hooks = plugin.hooks().collect();
+            let slot = slot(&one, &status, Ok(plugin));
+            (Some(slot), status)
+        }
+        Err(failure) => {
+            if status.state == PluginState::Active {
+                status.state = PluginState::Invalid;
+            }
+            status.failure = Some(failure.clone());
+            if let Some(kept) = kept(&one, trust, earlier, &status) {
+                status.kept = true;
+                status.state = PluginState::Active;
+                return (Some(kept), status);
+            }
+            let answers = status.on_failure == FailureMode::Closed && answers_closed(&failure, status.state);
+            let slot = answers.then(|| slot(&one, &status, Err(failure)));
+            (slot, status)
+        }
+    }
+}
+
+/// A plugin that a person switched off, or whose name another took, does not answer.
+fn answers_closed(failure: &Failure, state: PluginState) -> bool {
+    state != PluginState::Disabled && state != PluginState::New && failure.kind != FailureKind::DuplicateName
+}
+
+fn run(workshop: Workshop<'_>, one: &Judged, grants: &Grants) -> Result<Plugin, Failure> {
+    let (Some(source), Some(bytes)) = (one.source(), one.bytes.as_ref()) else {
+        return Err(Failure::new(FailureKind::Unreadable, "its file was not read"));
+    };
+    let asked = Grants { unavailable: source.manifest.grants.unavailable.clone(), ..grants.clone() };
+    let component = load::load(&workshop.sandbox.engine, workshop.cache, bytes)?;
+    let digest = bytes.digest.to_hex().to_string();
+    bind(workshop.linkers, &component, digest, &source.manifest, &asked, workshop.limits)
+}
+
+/// Refuses a plugin whose name another has on the same hook; the same bytes with the same settings are called once.
+fn unique(plugin: Plugin, one: &Judged, seen: &mut Seen) -> Result<Plugin, Failure> {
+    let identity = (plugin.digest.clone(), plugin.settings.to_string());
+    for hook in plugin.hooks() {
+        if let Some(earlier) = seen.get(&(hook, one.candidate.name.clone())) {
+            let what = if *earlier == identity { "the same plugin is in the user's folder, and is called once" } else { "a plugin of the user's folder bears the same name" };
+            return Err(Failure::new(FailureKind::DuplicateName, what));
+        }
+    }
+    for hook in plugin.hooks() {
+        seen.insert((hook, one.candidate.name.clone()), identity.clone());
+    }
+    Ok(plugin)
+}
+
+/// Returns the active slot of an earlier set where a new file is bad and the old bytes are still vouched for.
+fn kept(one: &Judged, trust: &TrustStore, earlier: &PluginSet, status: &PluginStatus) -> Option<Arc<Slot>> {
+    if matches!(status.state, PluginState::Disabled | PluginState::Vanished | PluginState::New) {
+        return None;
+    }
+    let slot = earlier.slots.iter().find(|slot| slot.level == one.candidate.level && *slot.name == *one.candidate.name)?;
+    let vouched = slot.level == Level::User || trust.vouches_for(&slot.digest);
+    (slot.ready.is_ok() && vouched).then(|| Arc::clone(slot))
+}
+
+fn slot(one: &Judged, status: &PluginStatus, ready: Result<Plugin, Failure>) -> Arc<Slot> {
+    Arc::new(Slot {
+        level: one.candidate.level,
+        name: status.name.as_str().into(),
+        priority: status.priority,
+        mode: status.on_failure,
+        digest: status.digest.as_str().into(),
+        hooks: status.hooks.clone(),
+        ready,
+    })
+}
+
+fn status_of(workshop: Workshop<'_>, one: &Judged) -> PluginStatus {
+    let manifest: Option<&Manifest> = one.source().map(|source| &source.manifest);
+    let asked = manifest.map(|manifest| manifest.grants.clone()).unwrap_or_default();
+    let (state, grants) = match &one.verdict {
+        Verdict::Run(grants) => (PluginState::Active, grants.clone()),
+        Verdict::Not(state, _) => (*state, asked),
+    };
+    PluginStatus {
+        name: one.candidate.name.clone(),
+        level: one.candidate.level,
+        place: one.candidate.place.clone(),
+        state,
+        hooks: one.hooks(),
+        priority: one.priority(),
+        on_failure: one.mode(),
+        grants,
+        limits: manifest.map_or(workshop.limits, |manifest| workshop.limits.narrowed(&manifest.limits)),
+        digest: one.bytes.as_ref().map(|bytes| bytes.digest.to_hex().to_string()).unwrap_or_default(),
+        failure: None,
+        kept: false,
+        description: manifest.map(|manifest| manifest.description.clone()).unwrap_or_default(),
+    }
+}

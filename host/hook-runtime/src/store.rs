@@ -1,0 +1,433 @@
+//! The activity store: SQLite, written by one thread.
+//!
+//! Separate because callers must never wait for the disk. Invariant: a row that was accepted is written before `flush` returns or the host is
+//! dropped; the file is its owner's alone. Table, columns and bounds: spec 6.1; the columns after `payload_hash` are ours.
+
+use crate::audit::{AuditRow, Status};
+use crate::directories::create_private;
+use hook_contract::{canonical, redact};
+use rusqlite::{Connection, OpenFlags, params};
+use serde_json::{Value, json};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Why the store could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the activity store `{path}` cannot be used: {problem}")]
+pub struct StoreError {
+    path: PathBuf,
+    problem: String,
+}
+
+/// How long audit rows are kept, and how many rows in all.
+const RETENTION: Duration = Duration::from_hours(180 * 24);
+const MAX_ROWS: i64 = 100_000;
+/// After how many writes old rows are removed, and how many rows one transaction takes.
+const PRUNE_EVERY: usize = 256;
+const BATCH: usize = 512;
+
+enum Message {
+    Row(Box<AuditRow>),
+    Flush(Sender<Result<(), String>>),
+    Stop,
+}
+
+/// The queue to the writing thread. It has no bound: a row is small, and neither waiting nor losing one is allowed.
+pub(crate) struct Writer {
+    path: PathBuf,
+    queue: Option<Sender<Message>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Writer {
+    /// Opens the store and starts its thread.
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        let connection = open_for_writing(path)?;
+        let (queue, messages) = channel();
+        let thread = std::thread::Builder::new().name("geode-store".into()).spawn(move || write_all(connection, &messages));
+        let thread = thread.map_err(|error| StoreError { path: path.to_owned(), problem: error.to_string() })?;
+        Ok(Self { path: path.to_owned(), queue: Some(queue), thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Returns a writer that keeps nothing: for embedders that have a store of their own, and benchmarks.
+    pub(crate) fn none() -> Self {
+        Self { path: PathBuf::new(), queue: None, thread: Mutex::new(None) }
+    }
+
+    /// Hands a row to the thread.
+    pub(crate) fn write(&self, row: AuditRow) {
+        if let Some(queue) = &self.queue {
+            // The thread ends only when this queue does.
+            let _ = queue.send(Message::Row(Box::new(row)));
+        }
+    }
+
+    /// Waits until every row handed over so far is on disk.
+    pub(crate) fn flush(&self) -> Result<(), StoreError> {
+        let Some(queue) = &self.queue else { return Ok(()) };
+        let (done, wait) = channel();
+        let _ = queue.send(Message::Flush(done));
+        let written = wait.recv().unwrap_or_else(|_| Err("its thread has ended".to_owned()));
+        written.map_err(|problem| StoreError { path: self.path.clone(), problem })
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if let Some(queue) = self.queue.take() {
+            let _ = queue.send(Message::Stop);
+        }
+        if let Some(thread) = self.thread.lock().ok().and_then(|mut thread| thread.take()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+const COLUMNS: [(&str, &str); 37] = [
+    ("id", "INTEGER PRIMARY KEY AUTOINCREMENT"),
+    ("schema_version", "INTEGER NOT NULL"),
+    ("occurred_at", "REAL NOT NULL"),
+    ("session_key", "TEXT NOT NULL"),
+    ("run_id", "TEXT NOT NULL"),
+    ("session_id", "TEXT NOT NULL DEFAULT ''"),
+    ("turn_id", "TEXT NOT NULL DEFAULT ''"),
+    ("tool_call_id", "TEXT NOT NULL DEFAULT ''"),
+    ("llm_call_id", "TEXT NOT NULL DEFAULT ''"),
+    ("llm_attempt_id", "TEXT NOT NULL DEFAULT ''"),
+    ("event", "TEXT NOT NULL"),
+    ("dispatch_mode", "TEXT NOT NULL"),
+    ("status", "TEXT NOT NULL"),
+    ("retention_class", "TEXT NOT NULL"),
+    ("handler_count", "INTEGER NOT NULL DEFAULT 0"),
+    ("handler_error_count", "INTEGER NOT NULL DEFAULT 0"),
+    ("blocked", "INTEGER NOT NULL DEFAULT 0"),
+    ("block_reason", "TEXT NOT NULL DEFAULT ''"),
+    ("actor_type", "TEXT NOT NULL"),
+    ("actor_id", "TEXT NOT NULL"),
+    ("action", "TEXT NOT NULL"),
+    ("entity_type", "TEXT NOT NULL"),
+    ("entity_id", "TEXT NOT NULL"),
+    ("task_id", "TEXT"),
+    ("level", "TEXT NOT NULL"),
+    ("payload_json", "TEXT NOT NULL"),
+    ("payload_hash", "TEXT NOT NULL"),
+    ("step_id", "TEXT NOT NULL DEFAULT ''"),
+    ("project", "TEXT NOT NULL DEFAULT ''"),
+    ("component_digest", "TEXT NOT NULL DEFAULT ''"),
+    ("failure_code", "TEXT NOT NULL DEFAULT ''"),
+    ("decision", "TEXT NOT NULL DEFAULT ''"),
+    ("applied", "INTEGER NOT NULL DEFAULT 0"),
+    ("ignored", "TEXT NOT NULL DEFAULT ''"),
+    ("fuel", "INTEGER"),
+    ("guest_us", "INTEGER"),
+    ("memory_bytes", "INTEGER"),
+];
+
+const INDEXES: [(&str, &str); 9] = [
+    ("session", "session_key, occurred_at DESC"),
+    ("run", "run_id, occurred_at"),
+    ("turn", "session_id, turn_id, occurred_at"),
+    ("tool_call", "tool_call_id, occurred_at) WHERE (tool_call_id <> ''"),
+    ("llm_call", "llm_call_id, llm_attempt_id, occurred_at) WHERE (llm_call_id <> ''"),
+    ("event", "event, occurred_at DESC"),
+    ("action", "action, occurred_at DESC"),
+    ("retention", "retention_class, occurred_at"),
+    ("project", "project, id DESC"),
+];
+
+fn open_for_writing(path: &Path) -> Result<Connection, StoreError> {
+    let fail = |problem: String| StoreError { path: path.to_owned(), problem };
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        create_private(directory).map_err(|error| fail(error.to_string()))?;
+    }
+    // SQLite would make the file with the process's mask; the log and shared-memory files beside it take over its mode.
+    let created = std::fs::OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+    created.map_err(|error| fail(error.to_string()))?;
+    prepare(path).map_err(|error| fail(error.to_string()))
+}
+
+fn prepare(path: &Path) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let columns: Vec<_> = COLUMNS.iter().map(|(name, definition)| format!("{name} {definition}")).collect();
+    transaction.execute_batch(&format!("CREATE TABLE IF NOT EXISTS hook_events ({})", columns.join(", ")))?;
+    add_missing_columns(&transaction)?;
+    for (name, columns) in INDEXES {
+        transaction.execute_batch(&format!("CREATE INDEX IF NOT EXISTS hook_events_{name} ON hook_events ({columns})"))?;
+    }
+    transaction.commit()?;
+    Ok(connection)
+}
+
+/// A store of an older version gets the columns it lacks; nothing of it is changed.
+fn add_missing_columns(connection: &Connection) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare("SELECT name FROM pragma_table_info('hook_events')")?;
+    let present: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for (name, definition) in COLUMNS.iter().filter(|(name, _)| !present.iter().any(|column| column == name)) {
+        connection.execute_batch(&format!("ALTER TABLE hook_events ADD COLUMN {name} {definition}"))?;
+    }
+    Ok(())
+}
+
+/// The writing thread: takes what is queued, in batches, until it is told to stop.
+fn write_all(mut connection: Connection, messages: &Receiver<Message>) {
+    let mut failed: Option<String> = None;
+    let mut since_prune = PRUNE_EVERY;
+    while let Ok(first) = messages.recv() {
+        let batch: Vec<_> = std::iter::once(first).chain(messages.try_iter().take(BATCH)).collect();
+        let rows: Vec<&AuditRow> = batch.iter().filter_map(|message| if let Message::Row(row) = message { Some(&**row) } else { None }).collect();
+        since_prune += rows.len();
+        let prune = since_prune >= PRUNE_EVERY && !rows.is_empty();
+        if let Err(error) = write_batch(&mut connection, &rows, prune) {
+            tracing::error!(%error, rows = rows.len(), "audit rows not written");
+            failed = Some(error.to_string());
+        }
+        if prune {
+            since_prune = 0;
+        }
+        for message in &batch {
+            match message {
+                Message::Row(_) => {}
+                Message::Flush(done) => drop(done.send(failed.take().map_or(Ok(()), Err))),
+                Message::Stop => return,
+            }
+        }
+    }
+}
+
+fn write_batch(connection: &mut Connection, rows: &[&AuditRow], prune: bool) -> rusqlite::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    for row in rows {
+        insert(&transaction, row)?;
+    }
+    if prune {
+        remove_old(&transaction)?;
+    }
+    transaction.commit()
+}
+
+fn insert(connection: &Connection, row: &AuditRow) -> rusqlite::Result<()> {
+    let names: Vec<_> = COLUMNS.iter().skip(1).map(|(name, _)| *name).collect();
+    let places: Vec<_> = (1..=names.len()).map(|index| format!("?{index}")).collect();
+    let mut statement = connection.prepare_cached(&format!("INSERT INTO hook_events ({}) VALUES ({})", names.join(", "), places.join(", ")))?;
+    let correlation = &row.correlation;
+    let id = |text: &str| cut(text, 256);
+    let payload = payload(row);
+    statement.execute(params![
+        3,
+        seconds(row.occurred_at),
+        id(&correlation.session_id),
+        id(&correlation.run_id),
+        id(&correlation.session_id),
+        id(&correlation.turn_id),
+        id(&correlation.tool_call_id),
+        id(&correlation.llm_call_id),
+        id(&correlation.llm_attempt_id),
+        "extension_invoked",
+        "observe",
+        "ok",
+        "audit",
+        0,
+        0,
+        0,
+        "",
+        "plugin",
+        if correlation.session_id.is_empty() { id(&row.plugin) } else { id(&correlation.session_id) },
+        "extension.invoked",
+        "extension",
+        id(&row.plugin),
+        None::<String>,
+        "info",
+        canonical::canonical(&payload),
+        canonical::sha256_hex(&payload),
+        id(&correlation.step_id),
+        &*row.project,
+        &*row.digest,
+        row.failure.map_or("", hook_contract::FailureKind::code),
+        row.action,
+        row.applied,
+        row.ignored,
+        row.fuel.map(saturating),
+        saturating(u64::try_from(row.guest_time.as_micros()).unwrap_or(u64::MAX)),
+        saturating(row.memory as u64),
+    ])?;
+    Ok(())
+}
+
+/// The stored payload of an extension row: identifiers, status and time, nothing of the call's content (spec 6.1).
+fn payload(row: &AuditRow) -> Value {
+    let correlation = &row.correlation;
+    let id = |text: &str| cut(text, 256);
+    let millis = (row.duration.as_secs_f64() * 1_000_000.0).round() / 1000.0;
+    json!({
+        "surface": "hook",
+        "name": row.hook.name(),
+        "extension": id(&row.plugin),
+        "status": row.status.word(),
+        "duration_ms": millis,
+        "_dispatch_duration_ms": millis,
+        "session_id": id(&correlation.session_id),
+        "turn_id": id(&correlation.turn_id),
+        "step_id": id(&correlation.step_id),
+        "tool_call_id": id(&correlation.tool_call_id),
+        "llm_call_id": id(&correlation.llm_call_id),
+        "llm_attempt_id": id(&correlation.llm_attempt_id),
+        "session_generation": correlation.session_generation,
+        "verify_attempt": correlation.verify_attempt,
+    })
+}
+
+fn saturating(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Redacts an identifier, and cuts it with a marker.
+fn cut(text: &str, max: usize) -> String {
+    let clean = redact::redact(text);
+    match clean.char_indices().nth(max) {
+        None => clean.into_owned(),
+        Some((end, _)) => {
+            let (kept, rest) = clean.split_at(end);
+            format!("{kept}…[truncated:{}]", rest.chars().count())
+        }
+    }
+}
+
+fn seconds(time: SystemTime) -> f64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+fn remove_old(connection: &Connection) -> rusqlite::Result<()> {
+    let oldest = seconds(SystemTime::now()) - RETENTION.as_secs_f64();
+    connection.execute("DELETE FROM hook_events WHERE retention_class = 'audit' AND occurred_at < ?1", [oldest])?;
+    let newest: Option<i64> = connection.query_row("SELECT max(id) FROM hook_events", [], |row| row.get(0))?;
+    connection.execute("DELETE FROM hook_events WHERE id <= ?1", [newest.unwrap_or(0) - MAX_ROWS])?;
+    Ok(())
+}
+
+/// Which rows to read.
+#[derive(Clone, Debug, Default)]
+pub struct LogFilter {
+    /// The canonical path of a project; `None` means every project.
+    pub project: Option<String>,
+    /// The name of a plugin.
+    pub plugin: Option<String>,
+    /// Only calls that blocked or denied.
+    pub blocked: bool,
+    /// The most rows.
+    pub limit: u32,
+}
+
+/// One stored call.
+#[derive(Clone, Debug)]
+pub struct LogRow {
+    /// Seconds since the Unix epoch.
+    pub occurred_at: f64,
+    /// The hook's name.
+    pub hook: String,
+    /// The plugin's name.
+    pub plugin: String,
+    /// `ok`, `error`, `block` or `deny`.
+    pub status: String,
+    /// The decided action; empty where there was none.
+    pub decision: String,
+    /// The failure's stable code; empty where there was none.
+    pub failure_code: String,
+    /// Whether the decision was applied.
+    pub applied: bool,
+    /// What the reply asked for and did not get.
+    pub ignored: String,
+    /// Milliseconds of the whole call.
+    pub duration_ms: f64,
+    /// Fuel used, where it is known.
+    pub fuel: Option<i64>,
+    /// Microseconds of guest time.
+    pub guest_us: Option<i64>,
+    /// The most bytes of memory.
+    pub memory_bytes: Option<i64>,
+    /// BLAKE3 of the component, as hex.
+    pub component_digest: String,
+    /// The canonical path of the project.
+    pub project: String,
+    /// The session.
+    pub session_id: String,
+    /// The tool call.
+    pub tool_call_id: String,
+}
+
+/// Reads rows, newest first. A store that does not exist has none.
+///
+/// # Errors
+/// [`StoreError`] where the file is no store, or cannot be read.
+pub fn read_log(path: &Path, filter: &LogFilter) -> Result<Vec<LogRow>, StoreError> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    query(path, filter).map_err(|error| StoreError { path: path.to_owned(), problem: error.to_string() })
+}
+
+fn query(path: &Path, filter: &LogFilter) -> rusqlite::Result<Vec<LogRow>> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    let mut statement = connection.prepare(
+        "SELECT occurred_at, payload_json, decision, failure_code, applied, ignored, fuel, guest_us, memory_bytes, component_digest, project,
+                session_id, tool_call_id
+         FROM hook_events
+         WHERE event = 'extension_invoked'
+           AND (?1 IS NULL OR project = ?1)
+           AND (?2 IS NULL OR entity_id = ?2)
+           AND (NOT ?3 OR json_extract(payload_json, '$.status') IN ('block', 'deny'))
+         ORDER BY id DESC LIMIT ?4",
+    )?;
+    let rows = statement.query_map(params![filter.project, filter.plugin, filter.blocked, filter.limit], |row| {
+        let payload: Value = serde_json::from_str(&row.get::<_, String>(1)?).unwrap_or_default();
+        let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok(LogRow {
+            occurred_at: row.get(0)?,
+            hook: text("name"),
+            plugin: text("extension"),
+            status: text("status"),
+            decision: row.get(2)?,
+            failure_code: row.get(3)?,
+            applied: row.get(4)?,
+            ignored: row.get(5)?,
+            duration_ms: payload.get("duration_ms").and_then(Value::as_f64).unwrap_or_default(),
+            fuel: row.get(6)?,
+            guest_us: row.get(7)?,
+            memory_bytes: row.get(8)?,
+            component_digest: row.get(9)?,
+            project: row.get(10)?,
+            session_id: row.get(11)?,
+            tool_call_id: row.get(12)?,
+        })
+    })?;
+    rows.collect()
+}
+
+impl Status {
+    /// Returns the status of a decision's action.
+    pub(crate) fn of(action: hook_contract::Action) -> Self {
+        match action {
+            hook_contract::Action::Block => Self::Block,
+            hook_contract::Action::Deny => Self::Deny,
+            _ => Self::Ok,
+        }
+    }
+}

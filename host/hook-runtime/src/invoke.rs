@@ -3,9 +3,9 @@
 //! Separate because it is the only place where guest code runs. Invariant: fuel, deadline and limiter are set before instantiation, the store
 //! is dropped after the call whatever happened, and the decision is not looked at.
 
-use crate::bind::Plugin;
 use crate::engine::Sandbox;
 use crate::guest::{GuestState, LogLine};
+use crate::plugin::Plugin;
 use crate::limits::{HOSTCALL_FUEL, HOSTCALL_FUEL_FULL_PAYLOAD, MAX_HANDLES};
 use crate::wasi::WasiState;
 use crate::wit::{self, Context, Fields, Frame, HookError, Interface, for_hook};

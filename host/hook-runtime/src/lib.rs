@@ -30,6 +30,7 @@ mod limits;
 mod load;
 mod manifest;
 mod pipeline;
+mod plugin;
 mod plugins;
 mod review;
 mod store;

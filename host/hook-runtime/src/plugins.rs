@@ -3,7 +3,7 @@
 //! Separate because it is made anew on each load and never changed afterwards: calls under way keep the set they began with. Invariant: every
 //! file has a state and the next command to type; what nobody vouched for has no effect.
 
-use crate::bind::{Linkers, Plugin, bind};
+use crate::bind::{Linkers, bind};
 use crate::cache::CompileCache;
 use crate::discover::{Candidate, Level, Listing, Root, Source, discover};
 use crate::engine::Sandbox;
@@ -11,6 +11,7 @@ use crate::inspect::Inspection;
 use crate::limits::Limits;
 use crate::load::{self, ComponentBytes};
 use crate::manifest::{Grants, Manifest};
+use crate::plugin::Plugin;
 use crate::trust::{TrustRecord, TrustStore};
 use hook_contract::hook::Hook;
 use hook_contract::{Failure, FailureKind, FailureMode};
@@ -397,7 +398,8 @@ fn status_of(workshop: Workshop<'_>, one: &Judged) -> PluginStatus {
         state,
         hooks: one.hooks(),
         priority: one.priority(),
-        on_failure: one.mode(),
+        // Of what waits, what it asks for is shown; it does not answer.
+        on_failure: manifest.filter(|_| state == PluginState::New).map_or_else(|| one.mode(), |manifest| manifest.on_failure),
         grants,
         limits: manifest.map_or(workshop.limits, |manifest| workshop.limits.narrowed(&manifest.limits)),
         digest: one.bytes.as_ref().map(|bytes| bytes.digest.to_hex().to_string()).unwrap_or_default(),

@@ -93,7 +93,11 @@ fn an_older_store_gets_the_missing_columns_and_keeps_its_rows() {
     let host = world.host();
     ask(&host, Hook::PreToolUse);
     drop(host);
-    assert_eq!(rows(&world).len(), 2);
+    let connection = rusqlite::Connection::open(world.store()).unwrap();
+    let count: i64 = connection
+        .query_row("SELECT count(*) FROM hook_events WHERE project <> '' OR event = 'turn_completed'", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(count, 2);
 }
 
 #[test]

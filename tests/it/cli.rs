@@ -11,7 +11,11 @@ use std::sync::OnceLock;
 fn binary() -> &'static PathBuf {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
-        let status = Command::new(env!("CARGO")).current_dir(repository()).args(["build", "--release", "--locked", "-p", "hook-cli"]).status().unwrap();
+        let status = Command::new(env!("CARGO"))
+            .current_dir(repository())
+            .args(["build", "--release", "--locked", "-p", "hook-cli"])
+            .status()
+            .unwrap();
         assert!(status.success());
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from);
         target.join("release/geode-hooks")
@@ -137,7 +141,10 @@ fn trust_shows_asks_and_needs_somebody_to_ask() {
     let shown = stderr(&refused);
     assert!(shown.contains("ALLOW tool calls in your place") && shown.contains("geode-hooks trust guard --yes"), "{shown}");
     let listed = stdout(&run(&world, &["list"]));
-    assert_eq!((&listed["plugins"][0]["state"], &listed["plugins"][0]["next"]), (&json!("new"), &json!("review it and run `geode-hooks trust guard`")));
+    assert_eq!(
+        (&listed["plugins"][0]["state"], &listed["plugins"][0]["next"]),
+        (&json!("new"), &json!("review it and run `geode-hooks trust guard`"))
+    );
     assert_eq!(run(&world, &["list", "--exit-code"]).status.code(), Some(3));
     assert_eq!(stdout(&run(&world, &["trust", "guard", "--yes", "--json"]))["trusted"][0]["name"], "guard");
     assert_eq!(run(&world, &["list", "--exit-code"]).status.code(), Some(0));

@@ -35,7 +35,8 @@ fn calls_run_side_by_side_on_threads() {
     world.scripted("p", json!({"decide": "continue"}), "");
     let host = world.host();
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| (0..50).all(|_| summary(&ask(&host, Hook::PreToolUse)).0 == ["p=continue"]))).collect();
+        let threads: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| (0..50).all(|_| summary(&ask(&host, Hook::PreToolUse)).0 == ["p=continue"]))).collect();
         assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
     });
 }

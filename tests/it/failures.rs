@@ -6,10 +6,11 @@ use serde_json::json;
 use std::time::Duration;
 
 /// What a plugin does in a call -> the code of its failure.
-const IN_A_CALL: [(&str, &str); 7] = [
+const IN_A_CALL: [(&str, &str); 8] = [
     ("loop", "hook::invoke::out_of_fuel"),
     ("memory", "hook::invoke::out_of_memory"),
     ("stack", "hook::invoke::stack_overflow"),
+    ("shadow-stack", "hook::invoke::trap"),
     ("panic", "hook::invoke::trap"),
     ("no-verdict", "hook::invoke::no_verdict"),
     ("failed", "hook::invoke::plugin_failed"),
@@ -108,7 +109,11 @@ fn broken_files() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("truncated", truncated, "hook::load::malformed"),
         ("header", b"\0asm\x0d\x00\x01\x00".iter().chain(&[0xff; 64]).copied().collect(), "hook::load::malformed"),
         ("wrong-world", component("(component)"), "hook::bind::wrong_world"),
-        ("old-version", component(r#"(component (instance $n) (export "geode:hooks/pre-tool-use@1.0.0" (instance $n)))"#), "hook::bind::wrong_world"),
+        (
+            "old-version",
+            component(r#"(component (instance $n) (export "geode:hooks/pre-tool-use@1.0.0" (instance $n)))"#),
+            "hook::bind::wrong_world",
+        ),
         ("wrong-type", component(wrong_type), "hook::bind::wrong_type"),
         ("unknown-import", component(unknown_import), "hook::bind::unknown_import"),
         ("too-large", vec![0; 9 * 1024 * 1024], "hook::load::too_large"),

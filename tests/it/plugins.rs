@@ -42,7 +42,11 @@ fn every_action_comes_through() {
         world.scripted("p", json!({"decide": decide, "text": "text"}), "");
         let outcome = ask(&world.host(), hook).outcome;
         assert!(outcome.errors.is_empty(), "{hook} {decide}: {:?}", outcome.errors);
-        assert_eq!((outcome.decisions[0].action.word(), outcome.decisions[0].instruction.as_str()), (action, instruction), "{hook} {decide}");
+        assert_eq!(
+            (outcome.decisions[0].action.word(), outcome.decisions[0].instruction.as_str()),
+            (action, instruction),
+            "{hook} {decide}"
+        );
     }
 }
 

@@ -137,14 +137,20 @@ pub(crate) fn payload(hook: Hook) -> Object {
         Hook::PreToolUse => json!({"tool_name": "run", "arguments": {"a": 1}}),
         Hook::PermissionRequest => json!({"tool_name": "run", "safety_level": "write", "detail": "d"}),
         Hook::PostToolUse => json!({"tool_name": "run", "arguments": {}, "result": {"ok": true}, "has_error": false, "executed": true}),
-        Hook::PreCompact => json!({"model": "m", "provider": "p", "message_count": 20, "keep_recent": 6, "trigger": "ceiling", "hard": false}),
+        Hook::PreCompact => {
+            json!({"model": "m", "provider": "p", "message_count": 20, "keep_recent": 6, "trigger": "ceiling", "hard": false})
+        }
         Hook::PostCompact => json!({"model": "m", "provider": "p", "original_message_count": 20, "new_message_count": 6, "keep_recent": 6,
             "trigger": "ceiling", "persisted": true}),
         Hook::SessionStart => json!({"model": "m", "provider": "p", "resumed": false, "status": "active"}),
         Hook::SessionEnd => json!({"reason": "completed", "status": "completed"}),
-        Hook::SubagentStart => json!({"task_id": "t", "task_type": "analyze", "description": "d", "child_session_key": "c", "parent_session_key": "p"}),
-        Hook::SubagentStop => json!({"task_id": "t", "task_type": "analyze", "success": true, "status": "completed", "duration_ms": 12.5, "error": "",
-            "child_session_key": "c"}),
+        Hook::SubagentStart => {
+            json!({"task_id": "t", "task_type": "analyze", "description": "d", "child_session_key": "c", "parent_session_key": "p"})
+        }
+        Hook::SubagentStop => {
+            json!({"task_id": "t", "task_type": "analyze", "success": true, "status": "completed", "duration_ms": 12.5, "error": "",
+            "child_session_key": "c"})
+        }
         Hook::PreVerify => json!({"termination_reason": "natural", "rounds": 1, "tool_call_count": 0, "candidate_summary": "c"}),
         Hook::PostVerify => verify,
         Hook::Stop => {
@@ -169,7 +175,8 @@ pub(crate) fn ask(host: &Host, hook: Hook) -> Invoked {
 /// Returns the decided actions with their sources, and the failures' codes with theirs.
 pub(crate) fn summary(invoked: &Invoked) -> (Vec<String>, Vec<String>) {
     let outcome = &invoked.outcome;
-    let decisions = outcome.decisions.iter().zip(&outcome.sources).map(|(decision, source)| format!("{source}={}", decision.action)).collect();
+    let decisions =
+        outcome.decisions.iter().zip(&outcome.sources).map(|(decision, source)| format!("{source}={}", decision.action)).collect();
     let errors = outcome.errors.iter().map(|error| format!("{}={}", error.source, error.code.unwrap_or_default())).collect();
     (decisions, errors)
 }

@@ -60,7 +60,9 @@ fn a_trusted_closed_plugin_that_cannot_run_answers_closed() {
         ("hook::discover::bad_manifest", |world| std::fs::write(world.hooks().join("guard/hook.yaml"), "on_failure: [").unwrap()),
         ("hook::discover::missing_component", |world| std::fs::remove_file(world.hooks().join("guard/plugin.wasm")).unwrap()),
         // A manifest that nobody vouched for cannot open the gate.
-        ("hook::load::changed", |world| std::fs::write(world.hooks().join("guard/hook.yaml"), "enabled: false\non_failure: open\n").unwrap()),
+        ("hook::load::changed", |world| {
+            std::fs::write(world.hooks().join("guard/hook.yaml"), "enabled: false\non_failure: open\n").unwrap()
+        }),
     ];
     for (code, harm) in cases {
         let world = World::new();
@@ -70,7 +72,10 @@ fn a_trusted_closed_plugin_that_cannot_run_answers_closed() {
         let invoked = ask(&world.host(), Hook::PreToolUse);
         assert_eq!(summary(&invoked), (vec!["guard=block".into()], vec![format!("guard={code}")]));
         let reason = &invoked.outcome.decisions[0].reason;
-        assert!(reason.starts_with(&format!("hook_failed:{code}")) && reason.contains("geode-hooks") || reason.contains("hook.yaml"), "{reason}");
+        assert!(
+            reason.starts_with(&format!("hook_failed:{code}")) && reason.contains("geode-hooks") || reason.contains("hook.yaml"),
+            "{reason}"
+        );
         hook_runtime::untrust(&world.directories(), Some(&world.project()), "guard").unwrap();
         assert_eq!(summary(&ask(&world.host(), Hook::PreToolUse)), (vec![], vec![]), "without trust it has no effect");
     }

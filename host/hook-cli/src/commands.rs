@@ -46,10 +46,14 @@ fn read_bounded(reader: impl std::io::Read, max: u64) -> std::io::Result<Option<
 
 /// Names the rights of a plugin beyond the default; empty where it has none.
 fn grant_words(grants: &Grants) -> Vec<String> {
-    let mut words: Vec<_> = grants.actions.iter().map(|actions| {
-        let actions: Vec<_> = actions.iter().map(|action| action.word()).collect();
-        format!("actions={}", actions.join("+"))
-    }).collect();
+    let mut words: Vec<_> = grants
+        .actions
+        .iter()
+        .map(|actions| {
+            let actions: Vec<_> = actions.iter().map(|action| action.word()).collect();
+            format!("actions={}", actions.join("+"))
+        })
+        .collect();
     if grants.full_payload {
         words.push("full_payload".to_owned());
     }

@@ -5,12 +5,15 @@
 /// Returns the text on one line, at most `max` characters, control and direction characters replaced by visible escapes.
 pub fn plain(text: &str, max: usize) -> String {
     let mut out = String::with_capacity(text.len().min(max));
-    for (count, character) in text.chars().enumerate() {
-        if count >= max {
+    let mut count = 0;
+    for character in text.chars() {
+        let shown = if is_unsafe(character) { character.escape_default().count() } else { 1 };
+        count += shown;
+        if count > max {
             out.push('…');
             break;
         }
-        if is_unsafe(character) {
+        if shown > 1 {
             out.extend(character.escape_default());
         } else {
             out.push(character);

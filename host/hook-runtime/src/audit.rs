@@ -68,7 +68,14 @@ pub(crate) struct OpenRecord {
 
 impl OpenRecord {
     /// Opens the record of a call; until it says otherwise, the call was cancelled.
-    pub(crate) fn open(writer: &Arc<Writer>, hook: Hook, plugin: &Arc<str>, project: &Arc<str>, correlation: &Arc<Correlation>, digest: &Arc<str>) -> Self {
+    pub(crate) fn open(
+        writer: &Arc<Writer>,
+        hook: Hook,
+        plugin: &Arc<str>,
+        project: &Arc<str>,
+        correlation: &Arc<Correlation>,
+        digest: &Arc<str>,
+    ) -> Self {
         let row = AuditRow {
             occurred_at: SystemTime::now(),
             hook,

@@ -41,7 +41,14 @@ impl Linkers {
 }
 
 /// Binds a component with what its manifest asks for and the grants it was given.
-pub(crate) fn bind(linkers: &Linkers, component: &Component, digest: String, manifest: &Manifest, grants: &Grants, host: Limits) -> Result<Plugin, Failure> {
+pub(crate) fn bind(
+    linkers: &Linkers,
+    component: &Component,
+    digest: String,
+    manifest: &Manifest,
+    grants: &Grants,
+    host: Limits,
+) -> Result<Plugin, Failure> {
     let span = tracing::debug_span!("bind", plugin = manifest.name);
     let _entered = span.enter();
     check_grants(grants)?;
@@ -73,7 +80,9 @@ fn granted(hook: Hook, grants: &Grants) -> Vec<Action> {
 fn check_grants(grants: &Grants) -> Result<(), Failure> {
     match grants.unavailable.first() {
         None => Ok(()),
-        Some(name) => Err(Failure::new(FailureKind::GrantUnavailable, format!("`{}` is not served by this host", display::plain(name, 64)))),
+        Some(name) => {
+            Err(Failure::new(FailureKind::GrantUnavailable, format!("`{}` is not served by this host", display::plain(name, 64))))
+        }
     }
 }
 
@@ -83,14 +92,21 @@ fn check_imports(component: &Component) -> Result<bool, Failure> {
     let mut wasi = false;
     for (name, _) in component_type.imports(component.engine()) {
         if !is_known_import(name) {
-            return Err(Failure::new(FailureKind::UnknownImport, format!("it imports `{}`, which this host does not give", display::plain(name, 120))));
+            return Err(Failure::new(
+                FailureKind::UnknownImport,
+                format!("it imports `{}`, which this host does not give", display::plain(name, 120)),
+            ));
         }
         wasi |= is_wasi(name);
     }
     Ok(wasi)
 }
 
-fn find_hooks(component: &Component, pre: &InstancePre<GuestState>, manifest: &Manifest) -> Result<Vec<(Hook, ComponentExportIndex)>, Failure> {
+fn find_hooks(
+    component: &Component,
+    pre: &InstancePre<GuestState>,
+    manifest: &Manifest,
+) -> Result<Vec<(Hook, ComponentExportIndex)>, Failure> {
     let mut exports = Vec::new();
     for hook in Hook::ALL {
         let wanted = manifest.hooks.as_ref().is_none_or(|hooks| hooks.contains(&hook));

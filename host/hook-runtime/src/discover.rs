@@ -85,7 +85,8 @@ pub(crate) fn discover(root: &Root) -> std::io::Result<Listing> {
         let candidate = Candidate { level: root.level, name: "hooks".into(), place: ".".into(), source: Err(failure) };
         return Ok(Listing { candidates: vec![candidate], unread: 0 });
     }
-    let mut names: Vec<_> = entries.take(MAX_COUNTED).filter_map(Result::ok).map(|entry| entry.file_name()).filter(|name| is_candidate_name(name)).collect();
+    let mut names: Vec<_> =
+        entries.take(MAX_COUNTED).filter_map(Result::ok).map(|entry| entry.file_name()).filter(|name| is_candidate_name(name)).collect();
     names.sort();
     let unread = names.len().saturating_sub(MAX_ENTRIES);
     let candidates = names.iter().take(MAX_ENTRIES).filter_map(|name| candidate(root, name)).collect();
@@ -133,7 +134,8 @@ fn lone(path: &Path, stem: &str, file_type: std::fs::FileType) -> Result<Source,
 
 fn with_manifest(folder: &Path, name: &str) -> Result<Source, Failure> {
     let bytes = read_plain(&folder.join("hook.yaml"), manifest::MAX_BYTES).map_err(|error| {
-        let message = if error.is_absent() { "the folder has no hook.yaml".to_owned() } else { format!("hook.yaml cannot be read: {error}") };
+        let message =
+            if error.is_absent() { "the folder has no hook.yaml".to_owned() } else { format!("hook.yaml cannot be read: {error}") };
         Failure::new(FailureKind::BadManifest, message)
     })?;
     let text = std::str::from_utf8(&bytes).map_err(|_| Failure::new(FailureKind::BadManifest, "hook.yaml is no UTF-8 text"))?;

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, RegallocAlgorithm, WasmBacktraceDetails};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, RegallocAlgorithm, WasmBacktraceDetails,
+};
 
 /// How far apart the ticks of the epoch are: the precision of deadlines.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
@@ -129,7 +131,9 @@ fn pool(allocator: Allocator, max_instances: u32) -> PoolingAllocationConfig {
         // More than the number of plugins, or slots lose their image.
         .max_unused_warm_slots(max_instances.saturating_mul(2));
     match allocator {
-        Allocator::PoolWithPageScan => pool.pagemap_scan(Enabled::Yes).linear_memory_keep_resident(KEEP_RESIDENT).table_keep_resident(64 * 1024),
+        Allocator::PoolWithPageScan => {
+            pool.pagemap_scan(Enabled::Yes).linear_memory_keep_resident(KEEP_RESIDENT).table_keep_resident(64 * 1024)
+        }
         _ => pool.pagemap_scan(Enabled::No),
     };
     pool

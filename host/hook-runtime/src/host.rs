@@ -146,7 +146,16 @@ impl HostBuilder {
         let key = project.as_deref().map(Path::to_string_lossy).unwrap_or_default();
         let bench = Bench { sandbox: Arc::new(sandbox), writer: Arc::new(writer), version: self.version, project: key.into() };
         let host = Host {
-            inner: Arc::new(Inner { bench, linkers, cache, limits: self.limits, directories, project, set: RwLock::default(), reloading: Mutex::new(()) }),
+            inner: Arc::new(Inner {
+                bench,
+                linkers,
+                cache,
+                limits: self.limits,
+                directories,
+                project,
+                set: RwLock::default(),
+                reloading: Mutex::new(()),
+            }),
         };
         host.reload()?;
         Ok(host)
@@ -204,9 +213,11 @@ impl Host {
         let inner = &*self.inner;
         let _one = inner.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let trust = TrustStore::read(&inner.directories.data)?;
-        let workshop = Workshop { sandbox: &inner.bench.sandbox, linkers: &inner.linkers, cache: inner.cache.as_ref(), limits: inner.limits };
+        let workshop =
+            Workshop { sandbox: &inner.bench.sandbox, linkers: &inner.linkers, cache: inner.cache.as_ref(), limits: inner.limits };
         let roots = roots(&inner.directories, inner.project.as_deref());
-        let set = assemble(workshop, &roots, &trust, &self.set()).map_err(|source| HostError::Folder { path: ".geode/hooks".into(), source })?;
+        let set =
+            assemble(workshop, &roots, &trust, &self.set()).map_err(|source| HostError::Folder { path: ".geode/hooks".into(), source })?;
         let statuses = set.statuses.clone();
         *inner.set.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(set);
         Ok(statuses)

@@ -136,7 +136,9 @@ fn check_header(bytes: &[u8]) -> Result<(), Failure> {
     }
     match Parser::new(0).parse_all(bytes).next() {
         Some(Ok(Payload::Version { encoding: Encoding::Component, .. })) => Ok(()),
-        Some(Ok(Payload::Version { encoding: Encoding::Module, .. })) => Err(Failure::new(FailureKind::CoreModule, "the file is a core module, not a component")),
+        Some(Ok(Payload::Version { encoding: Encoding::Module, .. })) => {
+            Err(Failure::new(FailureKind::CoreModule, "the file is a core module, not a component"))
+        }
         _ => Err(Failure::new(FailureKind::Malformed, "its header is damaged")),
     }
 }

@@ -5,8 +5,8 @@
 
 use crate::engine::Sandbox;
 use crate::guest::{GuestState, LogLine};
-use crate::plugin::Plugin;
 use crate::limits::{HOSTCALL_FUEL, HOSTCALL_FUEL_FULL_PAYLOAD, MAX_HANDLES};
+use crate::plugin::Plugin;
 use crate::wasi::WasiState;
 use crate::wit::{self, Context, Fields, Frame, HookError, Interface, for_hook};
 use hook_contract::hook::{Hook, Object};
@@ -146,7 +146,11 @@ async fn answer<I: Interface, const FIBER: bool>(
 
 type Handle<'a, I> = TypedFunc<(&'a Context, &'a <I as Interface>::Payload), Answer<<I as Interface>::Reply>>;
 
-fn handle<'a, I: Interface>(store: &mut Store<GuestState>, instance: &Instance, export: &ComponentExportIndex) -> wasmtime::Result<Handle<'a, I>> {
+fn handle<'a, I: Interface>(
+    store: &mut Store<GuestState>,
+    instance: &Instance,
+    export: &ComponentExportIndex,
+) -> wasmtime::Result<Handle<'a, I>> {
     instance.get_typed_func(store, export)
 }
 
@@ -184,10 +188,14 @@ fn classify(error: &wasmtime::Error, state: &GuestState, plugin: &Plugin, cancel
         Some(Trap::OutOfFuel) => Failure::new(FailureKind::OutOfFuel, format!("it used up its {} fuel", limits.fuel())),
         Some(Trap::StackOverflow) => Failure::new(FailureKind::StackOverflow, "it ran out of stack"),
         // Out of memory, a guest traps in whatever way its language has.
-        _ if state.limiter.denied => Failure::new(FailureKind::OutOfMemory, format!("it asked for more than {} MiB of memory", limits.memory() / (1024 * 1024))),
+        _ if state.limiter.denied => {
+            Failure::new(FailureKind::OutOfMemory, format!("it asked for more than {} MiB of memory", limits.memory() / (1024 * 1024)))
+        }
         Some(trap) if is_abi(*trap) => Failure::new(FailureKind::AbiViolation, format!("it broke a rule of the component model: {trap}")),
         Some(trap) => Failure::new(FailureKind::Trap, trap_message(*trap, state)),
-        None if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() => Failure::new(FailureKind::HostBusy, "no instance is free"),
+        None if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() => {
+            Failure::new(FailureKind::HostBusy, "no instance is free")
+        }
         None if error.downcast_ref::<wasmtime_wasi::I32Exit>().is_some() => Failure::new(FailureKind::Trap, "it called exit"),
         None => Failure::new(FailureKind::AbiViolation, "it broke a rule of the component model, or moved more data than it may"),
     }
@@ -197,6 +205,8 @@ fn classify(error: &wasmtime::Error, state: &GuestState, plugin: &Plugin, cancel
 fn trap_message(trap: Trap, state: &GuestState) -> String {
     match state.log.iter().rev().find(|line| line.level == crate::guest::LogLevel::Error) {
         Some(line) => format!("it trapped: {}", line.text),
+        // A guest's own stack lies in its memory, and ends there.
+        None if trap == Trap::MemoryOutOfBounds => format!("it trapped: {trap}; often that is endless recursion"),
         None => format!("it trapped: {trap}"),
     }
 }

@@ -69,9 +69,9 @@ impl Limits {
     /// Returns these limits as a plugin's manifest changes them: less of everything; more only of time, with 5 seconds of grace.
     #[must_use]
     pub fn narrowed(self, asked: &Asked) -> Self {
-        let deadline = asked.deadline.map(|asked| {
-            if asked < self.deadline { asked } else { asked.min(MAX_DEADLINE).saturating_add(GRACE).min(MAX_DEADLINE) }
-        });
+        let deadline = asked
+            .deadline
+            .map(|asked| if asked < self.deadline { asked } else { asked.min(MAX_DEADLINE).saturating_add(GRACE).min(MAX_DEADLINE) });
         self.with_fuel(asked.fuel.map_or(self.fuel, |fuel| fuel.min(self.fuel)))
             .with_memory(asked.memory.map_or(self.memory, |memory| memory.min(self.memory)))
             .with_deadline(deadline.unwrap_or(self.deadline))

@@ -77,7 +77,19 @@ impl Grants {
 pub struct InvalidManifest(String);
 
 const KEYS: [&str; 14] = [
-    "name", "component", "handler", "hooks", "events", "match", "priority", "enabled", "on_failure", "limits", "grants", "settings", "description",
+    "name",
+    "component",
+    "handler",
+    "hooks",
+    "events",
+    "match",
+    "priority",
+    "enabled",
+    "on_failure",
+    "limits",
+    "grants",
+    "settings",
+    "description",
     "requires",
 ];
 const LIMIT_KEYS: [&str; 3] = ["deadline", "fuel", "memory"];
@@ -106,7 +118,8 @@ impl Manifest {
     /// # Errors
     /// [`InvalidManifest`] for broken YAML, an unknown key (with the nearest known one), or a value that is not understood.
     pub fn parse(text: &str, folder: &str) -> Result<Self, InvalidManifest> {
-        let value: Value = serde_saphyr::from_str(text).map_err(|error| invalid(format!("broken YAML: {}", display::plain(&error.to_string(), 200))))?;
+        let value: Value =
+            serde_saphyr::from_str(text).map_err(|error| invalid(format!("broken YAML: {}", display::plain(&error.to_string(), 200))))?;
         let Value::Object(object) = value else { return Err(invalid("expected a mapping of keys")) };
         known_keys(&object, &KEYS, "")?;
         let mut manifest = Self { component: "plugin.wasm".into(), ..Self::of_lone_component(folder) };
@@ -250,7 +263,10 @@ fn limits(value: &Value) -> Result<Asked, InvalidManifest> {
     let mut asked = Asked::default();
     for (key, value) in object {
         match key.as_str() {
-            "fuel" => asked.fuel = Some(value.as_u64().filter(|fuel| *fuel > 0).ok_or_else(|| expected("limits.fuel", "a positive integer", value))?),
+            "fuel" => {
+                asked.fuel =
+                    Some(value.as_u64().filter(|fuel| *fuel > 0).ok_or_else(|| expected("limits.fuel", "a positive integer", value))?)
+            }
             "deadline" => asked.deadline = Some(duration(value)?),
             _ => asked.memory = Some(bytes(value)?),
         }

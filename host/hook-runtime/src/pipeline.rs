@@ -242,12 +242,14 @@ impl<'a> Call<'a> {
             Err(failure) => {
                 let (flow, answer) = self.chain.fail(&slot.name, &failure, slot.mode);
                 record.note(|row| {
-                    row.status = answer.as_ref().filter(|answer| answer.action.blocks()).map_or(Status::Error, |answer| Status::of(answer.action));
+                    row.status =
+                        answer.as_ref().filter(|answer| answer.action.blocks()).map_or(Status::Error, |answer| Status::of(answer.action));
                     row.failure = Some(failure.kind);
                     row.action = answer.as_ref().map_or("", |answer| answer.action.word());
                     row.applied = answer.is_some();
                 });
-                let status = answer.as_ref().filter(|answer| answer.action.blocks()).map_or(Status::Error, |answer| Status::of(answer.action));
+                let status =
+                    answer.as_ref().filter(|answer| answer.action.blocks()).map_or(Status::Error, |answer| Status::of(answer.action));
                 (flow, status, Some(failure.kind))
             }
         };
@@ -264,7 +266,14 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn report(&mut self, slot: &Slot, status: Status, failure: Option<FailureKind>, log: Vec<LogLine>, used: (Option<u64>, Duration, usize)) {
+    fn report(
+        &mut self,
+        slot: &Slot,
+        status: Status,
+        failure: Option<FailureKind>,
+        log: Vec<LogLine>,
+        used: (Option<u64>, Duration, usize),
+    ) {
         let (fuel, guest_time, memory) = used;
         self.reports.push(CallReport {
             plugin: slot.name.to_string(),

@@ -164,7 +164,12 @@ impl Judged {
         if let (Some(record), Verdict::Not(..)) = (&self.record, &self.verdict) {
             return record.hooks();
         }
-        let exported = self.bytes.as_ref().and_then(|bytes| Inspection::read(&bytes.bytes).ok()).map(|inspection| inspection.hooks()).unwrap_or_default();
+        let exported = self
+            .bytes
+            .as_ref()
+            .and_then(|bytes| Inspection::read(&bytes.bytes).ok())
+            .map(|inspection| inspection.hooks())
+            .unwrap_or_default();
         let wanted = self.source().and_then(|source| source.manifest.hooks.clone());
         wanted.map_or(exported.clone(), |wanted| exported.into_iter().filter(|hook| wanted.contains(hook)).collect())
     }
@@ -197,7 +202,8 @@ pub(crate) fn judge_all(roots: &[Root], trust: &TrustStore) -> std::io::Result<(
         judged.sort_by(|a, b| a.name().cmp(b.name()).then_with(|| is_not(a).cmp(&is_not(b))));
         mark_duplicates(&mut judged);
         let vanished = trust.records(&project).filter(|record| !judged.iter().any(|one| one.name() == record.name));
-        let vanished: Vec<_> = vanished.map(|record| judge_vanished(record, root.level, trust.is_disabled(&project, &record.name))).collect();
+        let vanished: Vec<_> =
+            vanished.map(|record| judge_vanished(record, root.level, trust.is_disabled(&project, &record.name))).collect();
         judged.extend(vanished);
         judged.sort_by(|a, b| a.name().cmp(b.name()));
         all.extend(judged);
@@ -257,7 +263,9 @@ fn judge_bytes(source: &Source, bytes: &ComponentBytes, record: Option<&TrustRec
         Some(record) if level == Level::Project || record.closed => {
             Verdict::Not(PluginState::Changed, Failure::new(FailureKind::Changed, what_changed(record, source, bytes)))
         }
-        None if level == Level::Project => off(Verdict::Not(PluginState::New, Failure::new(FailureKind::Untrusted, "nobody has trusted it yet"))),
+        None if level == Level::Project => {
+            off(Verdict::Not(PluginState::New, Failure::new(FailureKind::Untrusted, "nobody has trusted it yet")))
+        }
         // The user's own folder runs as it lies there, but without what only trust can give.
         _ => off(Verdict::Run(source.manifest.grants.without_trust())),
     }
@@ -303,7 +311,13 @@ pub(crate) fn assemble(workshop: Workshop<'_>, roots: &[Root], trust: &TrustStor
 /// Names that are taken, by hook and name: the digest and settings of who took them.
 type Seen = HashMap<(Hook, String), (String, String)>;
 
-fn make(workshop: Workshop<'_>, one: Judged, trust: &TrustStore, earlier: &PluginSet, seen: &mut Seen) -> (Option<Arc<Slot>>, PluginStatus) {
+fn make(
+    workshop: Workshop<'_>,
+    one: Judged,
+    trust: &TrustStore,
+    earlier: &PluginSet,
+    seen: &mut Seen,
+) -> (Option<Arc<Slot>>, PluginStatus) {
     let mut status = status_of(workshop, &one);
     let bound = match &one.verdict {
         Verdict::Run(grants) => run(workshop, &one, grants).and_then(|plugin| unique(plugin, &one, seen)),
@@ -352,7 +366,11 @@ fn unique(plugin: Plugin, one: &Judged, seen: &mut Seen) -> Result<Plugin, Failu
     let identity = (plugin.digest.clone(), plugin.settings.to_string());
     for hook in plugin.hooks() {
         if let Some(earlier) = seen.get(&(hook, one.candidate.name.clone())) {
-            let what = if *earlier == identity { "the same plugin is in the user's folder, and is called once" } else { "a plugin of the user's folder bears the same name" };
+            let what = if *earlier == identity {
+                "the same plugin is in the user's folder, and is called once"
+            } else {
+                "a plugin of the user's folder bears the same name"
+            };
             return Err(Failure::new(FailureKind::DuplicateName, what));
         }
     }

@@ -77,7 +77,8 @@ pub fn review(directories: &Directories, project: Option<&Path>) -> Result<Revie
 /// Returns the folders that plugins lie in, the user's first.
 pub(crate) fn roots(directories: &Directories, project: Option<&Path>) -> Vec<Root> {
     let user = Root { level: Level::User, base: directories.geode_home.clone(), hooks: directories.geode_home.join("hooks") };
-    let project = project.map(|project| Root { level: Level::Project, base: project.to_owned(), hooks: project.join(".geode").join("hooks") });
+    let project =
+        project.map(|project| Root { level: Level::Project, base: project.to_owned(), hooks: project.join(".geode").join("hooks") });
     std::iter::once(user).chain(project).collect()
 }
 
@@ -92,7 +93,8 @@ fn review_one(judged: &Judged, project: &str) -> Result<Review, Failure> {
     };
     let inspection = Inspection::read(&bytes.bytes)?;
     let manifest = &source.manifest;
-    let hooks: Vec<_> = inspection.hooks().into_iter().filter(|hook| manifest.hooks.as_ref().is_none_or(|hooks| hooks.contains(hook))).collect();
+    let hooks: Vec<_> =
+        inspection.hooks().into_iter().filter(|hook| manifest.hooks.as_ref().is_none_or(|hooks| hooks.contains(hook))).collect();
     let record = TrustRecord {
         project: project.to_owned(),
         name: judged.candidate.name.clone(),
@@ -107,7 +109,17 @@ fn review_one(judged: &Judged, project: &str) -> Result<Review, Failure> {
     };
     let changes = judged.record.as_ref().map(|earlier| changes(earlier, &record)).unwrap_or_default();
     let asks = asks(&record, &hooks, &manifest.grants.unavailable, &inspection);
-    Ok(Review { name: record.name.clone(), level: judged.candidate.level, place: judged.candidate.place.clone(), state, inspection, hooks, asks, changes, record })
+    Ok(Review {
+        name: record.name.clone(),
+        level: judged.candidate.level,
+        place: judged.candidate.place.clone(),
+        state,
+        inspection,
+        hooks,
+        asks,
+        changes,
+        record,
+    })
 }
 
 /// Says in words what a plugin could do.

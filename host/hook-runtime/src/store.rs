@@ -189,7 +189,8 @@ fn write_all(mut connection: Connection, messages: &Receiver<Message>) {
     let mut since_prune = PRUNE_EVERY;
     while let Ok(first) = messages.recv() {
         let batch: Vec<_> = std::iter::once(first).chain(messages.try_iter().take(BATCH)).collect();
-        let rows: Vec<&AuditRow> = batch.iter().filter_map(|message| if let Message::Row(row) = message { Some(&**row) } else { None }).collect();
+        let rows: Vec<&AuditRow> =
+            batch.iter().filter_map(|message| if let Message::Row(row) = message { Some(&**row) } else { None }).collect();
         since_prune += rows.len();
         let prune = since_prune >= PRUNE_EVERY && !rows.is_empty();
         if let Err(error) = write_batch(&mut connection, &rows, prune) {
@@ -226,7 +227,8 @@ fn write_batch(connection: &mut Connection, rows: &[&AuditRow], prune: bool) -> 
 fn insert(connection: &Connection, row: &AuditRow) -> rusqlite::Result<()> {
     let names: Vec<_> = COLUMNS.iter().skip(1).map(|(name, _)| *name).collect();
     let places: Vec<_> = (1..=names.len()).map(|index| format!("?{index}")).collect();
-    let mut statement = connection.prepare_cached(&format!("INSERT INTO hook_events ({}) VALUES ({})", names.join(", "), places.join(", ")))?;
+    let mut statement =
+        connection.prepare_cached(&format!("INSERT INTO hook_events ({}) VALUES ({})", names.join(", "), places.join(", ")))?;
     let correlation = &row.correlation;
     let id = |text: &str| cut(text, 256);
     let payload = payload(row);

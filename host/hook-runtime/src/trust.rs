@@ -5,8 +5,8 @@
 
 use crate::files::{ReadError, open_lock, read_plain, write_private};
 use crate::manifest::Grants;
-use hook_contract::hook::{Action, Hook};
 use hook_contract::FailureMode;
+use hook_contract::hook::{Action, Hook};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

@@ -14,7 +14,7 @@ mod bindings {
 }
 
 pub(crate) use bindings::AllHooks;
-use bindings::exports::geode::hooks as hooks;
+use bindings::exports::geode::hooks;
 pub(crate) use bindings::geode::hooks::{log, settings, state, types};
 pub(crate) use types::{Context, HookError};
 
@@ -46,19 +46,58 @@ macro_rules! for_hook {
     ($hook:expr, $interface:ident => $body:expr) => {{
         use hook_contract::hook::Hook as H;
         match $hook {
-            H::UserPromptSubmit => { type $interface = $crate::wit::UserPromptSubmit; $body }
-            H::PreToolUse => { type $interface = $crate::wit::PreToolUse; $body }
-            H::PermissionRequest => { type $interface = $crate::wit::PermissionRequest; $body }
-            H::PostToolUse => { type $interface = $crate::wit::PostToolUse; $body }
-            H::PreCompact => { type $interface = $crate::wit::PreCompact; $body }
-            H::PostCompact => { type $interface = $crate::wit::PostCompact; $body }
-            H::SessionStart => { type $interface = $crate::wit::SessionStart; $body }
-            H::SessionEnd => { type $interface = $crate::wit::SessionEnd; $body }
-            H::SubagentStart => { type $interface = $crate::wit::SubagentStart; $body }
-            H::SubagentStop => { type $interface = $crate::wit::SubagentStop; $body }
-            H::PreVerify => { type $interface = $crate::wit::PreVerify; $body }
-            H::PostVerify => { type $interface = $crate::wit::PostVerify; $body }
-            H::Stop => { type $interface = $crate::wit::Stop; $body }
+            H::UserPromptSubmit => {
+                type $interface = $crate::wit::UserPromptSubmit;
+                $body
+            }
+            H::PreToolUse => {
+                type $interface = $crate::wit::PreToolUse;
+                $body
+            }
+            H::PermissionRequest => {
+                type $interface = $crate::wit::PermissionRequest;
+                $body
+            }
+            H::PostToolUse => {
+                type $interface = $crate::wit::PostToolUse;
+                $body
+            }
+            H::PreCompact => {
+                type $interface = $crate::wit::PreCompact;
+                $body
+            }
+            H::PostCompact => {
+                type $interface = $crate::wit::PostCompact;
+                $body
+            }
+            H::SessionStart => {
+                type $interface = $crate::wit::SessionStart;
+                $body
+            }
+            H::SessionEnd => {
+                type $interface = $crate::wit::SessionEnd;
+                $body
+            }
+            H::SubagentStart => {
+                type $interface = $crate::wit::SubagentStart;
+                $body
+            }
+            H::SubagentStop => {
+                type $interface = $crate::wit::SubagentStop;
+                $body
+            }
+            H::PreVerify => {
+                type $interface = $crate::wit::PreVerify;
+                $body
+            }
+            H::PostVerify => {
+                type $interface = $crate::wit::PostVerify;
+                $body
+            }
+            H::Stop => {
+                type $interface = $crate::wit::Stop;
+                $body
+            }
         }
     }};
 }
@@ -316,7 +355,11 @@ deciding!(
 deciding!(
     PermissionRequest,
     permission_request,
-    |f| hooks::permission_request::Payload { tool_name: f.text("tool_name"), safety_level: f.text("safety_level"), detail: f.text("detail") },
+    |f| hooks::permission_request::Payload {
+        tool_name: f.text("tool_name"),
+        safety_level: f.text("safety_level"),
+        detail: f.text("detail")
+    },
     |action| {
         use hooks::permission_request::Action as W;
         let action = match action {

@@ -38,10 +38,9 @@ fn misbehave(act: &str) -> Result<(), Failure> {
                 hoard.push(black_box(vec![1_u8; 1024 * 1024]));
             }
         }
-        "stack" => {
-            black_box(deeper(1));
-            Ok(())
-        }
+        // Frames of the machine's stack, and of the guest's own in its memory.
+        "stack" => Err(failed(deeper(black_box(1)).to_string())),
+        "shadow-stack" => Err(failed(hoarding(1).to_string())),
         "panic" => panic!("boom \u{1b}[31m sk-{}", "A".repeat(24)),
         "no-verdict" => Err(no_verdict("cannot judge this\u{1b}[2J")),
         "failed" => Err(failed("went wrong")),
@@ -61,9 +60,14 @@ fn misbehave(act: &str) -> Result<(), Failure> {
 }
 
 #[inline(never)]
-fn deeper(depth: u64) -> u64 {
+fn deeper(number: u64) -> u64 {
+    if number == 0 { 0 } else { deeper(number.wrapping_mul(3) | 1).wrapping_mul(number) ^ deeper(number.wrapping_add(2) | 1) }
+}
+
+#[inline(never)]
+fn hoarding(depth: u64) -> u64 {
     let frame = black_box([depth; 64]);
-    if black_box(true) { deeper(depth + 1) + frame[7] } else { frame[0] }
+    if black_box(true) { hoarding(depth + 1) + frame[7] } else { frame[0] }
 }
 
 /// Tries everything that a program of the machine could do, and says what came of it.

@@ -25,9 +25,9 @@ pub(crate) fn run(cli: &Cli, args: &InvokeArgs) -> Result<Exit, Fail> {
     }
     let host = builder.build()?;
     let invocation = Invocation::new(hook, payload).correlation(correlation).cwd(cwd.to_string_lossy());
-    let invoked = host.invoke_blocking(invocation).map_err(|invalid| {
-        Fail::new(Exit::BadData, "hook::payload::invalid", invalid).hint(format!("geode-hooks schema {hook}"))
-    })?;
+    let invoked = host
+        .invoke_blocking(invocation)
+        .map_err(|invalid| Fail::new(Exit::BadData, "hook::payload::invalid", invalid).hint(format!("geode-hooks schema {hook}")))?;
     host.flush().map_err(|error| Fail::from(hook_runtime::HostError::from(error)))?;
     for (plugin, next) in &invoked.waiting {
         render::remark(&format!("`{plugin}` waits and was not asked; next: {next}"));
@@ -62,7 +62,9 @@ fn read_stdin(hook: Hook) -> Result<Vec<u8>, Fail> {
 
 fn read_correlation(path: &Path) -> Result<Correlation, Fail> {
     let value = parse(&read_file(path, MAX_INPUT_BYTES)?, "the correlation")?;
-    Correlation::from_json(&value).map_err(|invalid| Fail::new(Exit::BadData, "hook::correlation::invalid", anyhow::Error::new(invalid).context("invalid correlation")))
+    Correlation::from_json(&value).map_err(|invalid| {
+        Fail::new(Exit::BadData, "hook::correlation::invalid", anyhow::Error::new(invalid).context("invalid correlation"))
+    })
 }
 
 fn parse(bytes: &[u8], what: &str) -> Result<Value, Fail> {
@@ -93,7 +95,10 @@ fn show(hook: Hook, invoked: &Invoked) {
         render::line(&format!("  what runs: {}", Value::Object(outcome.payload.effective().clone())));
     }
     outcome.feedback.iter().for_each(|text| render::line(&format!("  {} says: {}", text.source, text.text)));
-    outcome.errors.iter().for_each(|text| render::line(&format!("  {} failed: {} [{}]", text.source, text.text, text.code.unwrap_or_default())));
+    outcome
+        .errors
+        .iter()
+        .for_each(|text| render::line(&format!("  {} failed: {} [{}]", text.source, text.text, text.code.unwrap_or_default())));
     for call in &invoked.calls {
         let fuel = call.fuel.map_or("?".to_owned(), |fuel| fuel.to_string());
         let used = format!("{} us, {fuel} fuel, {}", call.guest_time.as_micros(), render::bytes(call.memory as u64));

@@ -26,6 +26,7 @@ fn list(as_json: bool) {
         render::document(&json!(hooks));
         return;
     }
-    let rows: Vec<_> = Hook::ALL.iter().map(|hook| vec![hook.name().to_owned(), actions(*hook).join(", "), hook.spec().summary.to_owned()]).collect();
+    let rows: Vec<_> =
+        Hook::ALL.iter().map(|hook| vec![hook.name().to_owned(), actions(*hook).join(", "), hook.spec().summary.to_owned()]).collect();
     render::table(&["HOOK", "ACTIONS", "WHEN"], &rows);
 }

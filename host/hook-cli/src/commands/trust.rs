@@ -26,7 +26,8 @@ pub(crate) fn trust(cli: &Cli, args: &TrustArgs) -> Result<Exit, Fail> {
         trusted.push(one);
     }
     if cli.json {
-        let names: Vec<_> = trusted.iter().map(|one| json!({"name": one.name, "level": one.level.word(), "digest": one.inspection.digest})).collect();
+        let names: Vec<_> =
+            trusted.iter().map(|one| json!({"name": one.name, "level": one.level.word(), "digest": one.inspection.digest})).collect();
         render::document(&json!({"trusted": names}));
     } else {
         trusted.iter().for_each(|one| render::line(&format!("trusted `{}`: it runs from now on, until a byte of it changes", one.name)));
@@ -62,7 +63,10 @@ fn choose<'a>(reviews: &'a Reviews, names: &[String]) -> Result<(Vec<&'a Review>
 fn unknown(name: &str, reviews: &Reviews) -> Fail {
     let known: Vec<_> = reviews.open.iter().map(|one| one.name.as_str()).collect();
     let shown = hook_runtime::contract::display::plain(name, 64);
-    let error = anyhow::anyhow!("there is no plugin `{shown}` here; there is {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") });
+    let error = anyhow::anyhow!(
+        "there is no plugin `{shown}` here; there is {}",
+        if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+    );
     Fail::new(Exit::Usage, "cli::unknown_plugin", error).hint("geode-hooks list")
 }
 
@@ -118,16 +122,25 @@ pub(crate) fn set_enabled(cli: &Cli, args: &NameArgs, enabled: bool) -> Result<E
 }
 
 /// Makes a change for each name, in the project first and else in the user's folder.
-fn change(cli: &Cli, args: &NameArgs, what: &str, make: impl Fn(&Directories, Option<&Path>, &str) -> Result<bool, TrustError>) -> Result<Exit, Fail> {
+fn change(
+    cli: &Cli,
+    args: &NameArgs,
+    what: &str,
+    make: impl Fn(&Directories, Option<&Path>, &str) -> Result<bool, TrustError>,
+) -> Result<Exit, Fail> {
     let (directories, project) = places(cli)?;
     let mut exit = Exit::Ok;
     let mut changed = Vec::new();
     for name in &args.names {
-        let done = make(&directories, Some(&project), name).map_err(record_failed)? || make(&directories, None, name).map_err(record_failed)?;
+        let done =
+            make(&directories, Some(&project), name).map_err(record_failed)? || make(&directories, None, name).map_err(record_failed)?;
         if done {
             changed.push(name.as_str());
         } else {
-            render::remark(&format!("`{}` is not {what} by this: it was so already, or nothing is recorded of it", hook_runtime::contract::display::plain(name, 64)));
+            render::remark(&format!(
+                "`{}` is not {what} by this: it was so already, or nothing is recorded of it",
+                hook_runtime::contract::display::plain(name, 64)
+            ));
             exit = Exit::Unchanged;
         }
     }

@@ -33,6 +33,9 @@ pub(crate) struct Cli {
     /// Print JSON for programs, also on a terminal.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Print text for people, also where nobody looks.
+    #[arg(long, global = true, conflicts_with = "json")]
+    pub(crate) text: bool,
     /// The folder to work in, instead of the current one.
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) cwd: Option<PathBuf>,

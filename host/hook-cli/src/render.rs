@@ -2,14 +2,15 @@
 //!
 //! Separate because text of plugins is shown here: everything passes the contract's escapes first.
 
+use crate::args::Cli;
 use crate::exit::Fail;
 use hook_runtime::contract::display;
 use serde_json::{Value, json};
 use std::io::{IsTerminal as _, Write as _};
 
 /// Says whether to print JSON: asked for, or nobody looks.
-pub(crate) fn wants_json(asked: bool) -> bool {
-    asked || !std::io::stdout().is_terminal()
+pub(crate) fn wants_json(cli: &Cli) -> bool {
+    cli.json || !(cli.text || std::io::stdout().is_terminal())
 }
 
 /// Prints a line; a reader that went away is no error.

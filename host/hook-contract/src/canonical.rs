@@ -16,7 +16,12 @@ pub fn canonical(value: &Value) -> String {
 
 /// Returns the SHA-256 of the canonical text, as 64 hex digits.
 pub fn sha256_hex(value: &Value) -> String {
-    Sha256::digest(canonical(value)).iter().fold(String::with_capacity(64), |mut hex, byte| {
+    sha256_hex_of(&canonical(value))
+}
+
+/// Returns the SHA-256 of a text, as 64 hex digits.
+pub fn sha256_hex_of(text: &str) -> String {
+    Sha256::digest(text).iter().fold(String::with_capacity(64), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })

@@ -117,10 +117,14 @@ impl PluginSet {
         self.slots.iter().filter(move |slot| slot.hooks.contains(&hook))
     }
 
-    /// Returns the plugins that wait for trust and would serve a hook.
+    /// Returns the plugins that wait for trust, would serve a hook, and do not answer closed meanwhile.
     pub(crate) fn waiting(&self, hook: Hook) -> impl Iterator<Item = &PluginStatus> {
-        let waits = |state| matches!(state, PluginState::New | PluginState::Changed);
-        self.statuses.iter().filter(move |status| waits(status.state) && !status.kept && status.hooks.contains(&hook))
+        let waits = |status: &PluginStatus| match status.state {
+            PluginState::New => true,
+            PluginState::Changed => status.on_failure == FailureMode::Open,
+            _ => false,
+        };
+        self.statuses.iter().filter(move |status| waits(status) && status.hooks.contains(&hook))
     }
 }
 

@@ -10,8 +10,9 @@ use rusqlite::{Connection, OpenFlags, params};
 use serde_json::{Value, json};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -28,7 +29,9 @@ const RETENTION: Duration = Duration::from_hours(180 * 24);
 const MAX_ROWS: i64 = 100_000;
 /// After how many writes old rows are removed, and how many rows one transaction takes.
 const PRUNE_EVERY: usize = 256;
-const BATCH: usize = 512;
+const BATCH: usize = 4096;
+/// How long rows gather before they are written together: callers then do not wake the thread for each.
+const GATHER: Duration = Duration::from_millis(20);
 
 enum Message {
     Row(Box<AuditRow>),
@@ -40,6 +43,8 @@ enum Message {
 pub(crate) struct Writer {
     path: PathBuf,
     queue: Option<Sender<Message>>,
+    /// Set while somebody waits: then rows do not gather.
+    urgent: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -54,14 +59,16 @@ impl Writer {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let connection = open_for_writing(path)?;
         let (queue, messages) = channel();
-        let thread = std::thread::Builder::new().name("geode-store".into()).spawn(move || write_all(connection, &messages));
+        let urgent = Arc::new(AtomicBool::new(false));
+        let waits = Arc::clone(&urgent);
+        let thread = std::thread::Builder::new().name("geode-store".into()).spawn(move || write_all(connection, &messages, &waits));
         let thread = thread.map_err(|error| StoreError { path: path.to_owned(), problem: error.to_string() })?;
-        Ok(Self { path: path.to_owned(), queue: Some(queue), thread: Mutex::new(Some(thread)) })
+        Ok(Self { path: path.to_owned(), queue: Some(queue), urgent, thread: Mutex::new(Some(thread)) })
     }
 
     /// Returns a writer that keeps nothing: for embedders that have a store of their own, and benchmarks.
     pub(crate) fn none() -> Self {
-        Self { path: PathBuf::new(), queue: None, thread: Mutex::new(None) }
+        Self { path: PathBuf::new(), queue: None, urgent: Arc::default(), thread: Mutex::new(None) }
     }
 
     /// Hands a row to the thread.
@@ -77,8 +84,21 @@ impl Writer {
         let Some(queue) = &self.queue else { return Ok(()) };
         let (done, wait) = channel();
         let _ = queue.send(Message::Flush(done));
+        self.hurry();
         let written = wait.recv().unwrap_or_else(|_| Err("its thread has ended".to_owned()));
         written.map_err(|problem| StoreError { path: self.path.clone(), problem })
+    }
+}
+
+impl Writer {
+    /// Ends the gathering.
+    fn hurry(&self) {
+        self.urgent.store(true, Ordering::Release);
+        if let Ok(thread) = self.thread.lock()
+            && let Some(thread) = thread.as_ref()
+        {
+            thread.thread().unpark();
+        }
     }
 }
 
@@ -86,6 +106,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         if let Some(queue) = self.queue.take() {
             let _ = queue.send(Message::Stop);
+            self.hurry();
         }
         if let Some(thread) = self.thread.lock().ok().and_then(|mut thread| thread.take()) {
             let _ = thread.join();
@@ -184,10 +205,13 @@ fn add_missing_columns(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// The writing thread: takes what is queued, in batches, until it is told to stop.
-fn write_all(mut connection: Connection, messages: &Receiver<Message>) {
+fn write_all(mut connection: Connection, messages: &Receiver<Message>, urgent: &AtomicBool) {
     let mut failed: Option<String> = None;
     let mut since_prune = PRUNE_EVERY;
     while let Ok(first) = messages.recv() {
+        if !urgent.swap(false, Ordering::Acquire) {
+            std::thread::park_timeout(GATHER);
+        }
         let batch: Vec<_> = std::iter::once(first).chain(messages.try_iter().take(BATCH)).collect();
         let rows: Vec<&AuditRow> =
             batch.iter().filter_map(|message| if let Message::Row(row) = message { Some(&**row) } else { None }).collect();
@@ -224,14 +248,18 @@ fn write_batch(connection: &mut Connection, rows: &[&AuditRow], prune: bool) -> 
     transaction.commit()
 }
 
-fn insert(connection: &Connection, row: &AuditRow) -> rusqlite::Result<()> {
+static INSERT: LazyLock<String> = LazyLock::new(|| {
     let names: Vec<_> = COLUMNS.iter().skip(1).map(|(name, _)| *name).collect();
     let places: Vec<_> = (1..=names.len()).map(|index| format!("?{index}")).collect();
-    let mut statement =
-        connection.prepare_cached(&format!("INSERT INTO hook_events ({}) VALUES ({})", names.join(", "), places.join(", ")))?;
+    format!("INSERT INTO hook_events ({}) VALUES ({})", names.join(", "), places.join(", "))
+});
+
+fn insert(connection: &Connection, row: &AuditRow) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(&INSERT)?;
     let correlation = &row.correlation;
     let id = |text: &str| cut(text, 256);
     let payload = payload(row);
+    let text = canonical::canonical(&payload);
     statement.execute(params![
         3,
         seconds(row.occurred_at),
@@ -257,8 +285,8 @@ fn insert(connection: &Connection, row: &AuditRow) -> rusqlite::Result<()> {
         id(&row.plugin),
         None::<String>,
         "info",
-        canonical::canonical(&payload),
-        canonical::sha256_hex(&payload),
+        text,
+        canonical::sha256_hex_of(&text),
         id(&correlation.step_id),
         &*row.project,
         &*row.digest,

@@ -12,27 +12,27 @@ use std::path::{Path, PathBuf};
 
 /// One plugin that was trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TrustRecord {
+pub(crate) struct TrustRecord {
     /// The canonical path of the project; empty for the user's own folder.
-    pub project: String,
+    pub(crate) project: String,
     /// The plugin's name.
-    pub name: String,
+    pub(crate) name: String,
     /// BLAKE3 of the component, as hex.
-    pub component: String,
+    pub(crate) component: String,
     /// BLAKE3 of the manifest, as hex.
-    pub manifest: String,
+    pub(crate) manifest: String,
     /// The hooks it serves.
-    pub hooks: Vec<String>,
+    pub(crate) hooks: Vec<String>,
     /// Lower runs first.
-    pub priority: i64,
+    pub(crate) priority: i64,
     /// Whether it answers closed when it fails.
-    pub closed: bool,
+    pub(crate) closed: bool,
     /// The actions granted; `None` means every action of its hooks but `allow`.
-    pub actions: Option<Vec<String>>,
+    pub(crate) actions: Option<Vec<String>>,
     /// Whether the real payload was granted.
-    pub full_payload: bool,
+    pub(crate) full_payload: bool,
     /// Seconds since the Unix epoch.
-    pub trusted_at: u64,
+    pub(crate) trusted_at: u64,
 }
 
 impl TrustRecord {

@@ -8,7 +8,7 @@ use hook_contract::hook::{Action, Hook, Object};
 use hook_contract::{Correlation, Failure, FailureKind};
 use serde_json::Value;
 
-#[expect(missing_docs, missing_debug_implementations, unreachable_pub, clippy::pedantic, reason = "generated")]
+#[allow(clippy::pedantic, reason = "generated")]
 mod bindings {
     wasmtime::component::bindgen!({ path: "../../wit", world: "geode:hooks/all-hooks" });
 }

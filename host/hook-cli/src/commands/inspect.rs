@@ -12,7 +12,7 @@ pub(crate) fn run(cli: &Cli, args: &InspectArgs) -> Result<Exit, Fail> {
     let name = args.file.file_stem().unwrap_or_default().to_string_lossy();
     let inspection = Inspection::read(&bytes).map_err(|failure| Fail::not_a_plugin(&failure, &name))?;
     let hooks = inspection.hooks();
-    if render::wants_json(cli.json) {
+    if render::wants_json(cli) {
         let hooks: Vec<_> = hooks.iter().map(|hook| json!({"hook": hook.name(), "actions": actions(*hook)})).collect();
         render::document(&json!({
             "bytes": inspection.bytes,

@@ -32,7 +32,7 @@ pub(crate) fn run(cli: &Cli, args: &InvokeArgs) -> Result<Exit, Fail> {
     for (plugin, next) in &invoked.waiting {
         render::remark(&format!("`{plugin}` waits and was not asked; next: {next}"));
     }
-    if render::wants_json(cli.json) {
+    if render::wants_json(cli) {
         render::document(&invoked.to_json());
     } else {
         show(hook, &invoked);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(crate) fn run(cli: &Cli, args: &ListArgs) -> Result<Exit, Fail> {
     let host = Host::builder().project(folder(cli)).without_store().build()?;
     let plugins = host.plugins();
-    if render::wants_json(cli.json) {
+    if render::wants_json(cli) {
         let plugins: Vec<_> = plugins.iter().map(document).collect();
         let project = host.project().map(|project| project.to_string_lossy());
         render::document(&json!({"project": project, "plugins": plugins, "unread_entries": host.unread_entries()}));

@@ -18,7 +18,7 @@ pub(crate) fn run(cli: &Cli, args: &LogArgs) -> Result<Exit, Fail> {
         limit: if args.last_block { 1 } else { args.limit },
     };
     let rows = read_log(&path, &filter).map_err(|error| Fail::from(HostError::from(error)))?;
-    if render::wants_json(cli.json) {
+    if render::wants_json(cli) {
         render::document(&rows.iter().map(document).collect());
     } else if args.last_block {
         explain(rows.first());

@@ -14,7 +14,7 @@ pub(crate) fn run(cli: &Cli, args: &SchemaArgs) -> Result<Exit, Fail> {
             let hook = Hook::from_name(name).ok_or_else(|| Fail::unknown_hook(name))?;
             render::line(&schema_text(hook, version));
         }
-        None => list(render::wants_json(cli.json)),
+        None => list(render::wants_json(cli)),
     }
     Ok(Exit::Ok)
 }

@@ -29,7 +29,7 @@ fn the_row_has_the_columns_of_the_spec_and_ours() {
     host.flush().unwrap();
     let connection = rusqlite::Connection::open(world.store()).unwrap();
     let mut statement = connection.prepare("SELECT * FROM hook_events").unwrap();
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let row = statement
         .query_row([], |row| {
             let cell = |index| match row.get_ref(index).unwrap() {

@@ -22,7 +22,9 @@ fn build(manifest: &Path, target: &str, packages: &[&str]) -> PathBuf {
     let mut command = Command::new(env!("CARGO"));
     // The folder decides which `.cargo/config.toml` counts.
     command.current_dir(manifest).args(["build", "--release", "--locked", "--target", target]).env("CARGO_TARGET_DIR", guest_target());
-    packages.iter().for_each(|package| drop(command.args(["-p", package])));
+    for package in packages {
+        command.args(["-p", package]);
+    }
     command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

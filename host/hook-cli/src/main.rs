@@ -40,7 +40,7 @@ fn run(cli: &Cli) -> Result<Exit, Fail> {
         Command::Invoke(args) => commands::invoke::run(cli, args),
         Command::Log(args) => commands::log::run(cli, args),
         Command::Componentize(args) => commands::componentize::run(cli, args),
-        Command::Completions(args) => commands::completions::run(args),
+        Command::Completions(args) => Ok(commands::completions::run(args)),
     }
 }
 

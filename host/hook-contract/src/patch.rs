@@ -125,11 +125,11 @@ mod tests {
 
     #[test]
     fn what_was_seen_in_part_cannot_be_changed() {
+        type Case = (&'static str, Value, fn(&mut Value));
         let long = "x".repeat(5000);
         let many: Vec<u32> = (0..70).collect();
         let secret = format!("echo sk-{}", "A".repeat(24));
         let deep = json!({"d": {"d": {"d": {"d": {"d": {"d": {"d": {"d": 1}}}}}}}});
-        type Case = (&'static str, Value, fn(&mut Value));
         let cases: [Case; 6] = [
             ("/long", json!({"long": long}), |a| a["long"] = json!("short")),
             ("/many", json!({"many": many}), |a| a["many"] = json!([1])),

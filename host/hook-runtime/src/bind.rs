@@ -138,7 +138,7 @@ fn exported(component: &Component) -> String {
 
 /// Returns the `handle` function of a hook's interface, type-checked; `None` where it is not exported.
 fn find_hook(component: &Component, pre: &InstancePre<GuestState>, hook: Hook) -> Result<Option<ComponentExportIndex>, Failure> {
-    let Some(interface) = component.get_export_index(None, &interface_name(hook)) else { return Ok(None) };
+    let Some(interface) = component.get_export_index(None, interface_name(hook)) else { return Ok(None) };
     let wrong = |what: &str| Failure::new(FailureKind::WrongType, format!("its {hook} {what}"));
     let Some((item, export)) = component.get_export(Some(&interface), "handle") else { return Err(wrong("has no function `handle`")) };
     let ComponentItem::ComponentFunc(function) = item else { return Err(wrong("exports `handle` as something else than a function")) };

@@ -265,7 +265,7 @@ fn limits(value: &Value) -> Result<Asked, InvalidManifest> {
         match key.as_str() {
             "fuel" => {
                 asked.fuel =
-                    Some(value.as_u64().filter(|fuel| *fuel > 0).ok_or_else(|| expected("limits.fuel", "a positive integer", value))?)
+                    Some(value.as_u64().filter(|fuel| *fuel > 0).ok_or_else(|| expected("limits.fuel", "a positive integer", value))?);
             }
             "deadline" => asked.deadline = Some(duration(value)?),
             _ => asked.memory = Some(bytes(value)?),

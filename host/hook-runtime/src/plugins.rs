@@ -303,7 +303,7 @@ pub(crate) fn assemble(workshop: Workshop<'_>, roots: &[Root], trust: &TrustStor
     let mut set = PluginSet { unread, ..PluginSet::default() };
     let mut seen = HashMap::new();
     for one in judged {
-        let (slot, status) = make(workshop, one, trust, earlier, &mut seen);
+        let (slot, status) = make(workshop, &one, trust, earlier, &mut seen);
         set.statuses.push(status);
         set.slots.extend(slot);
     }
@@ -317,20 +317,20 @@ type Seen = HashMap<(Hook, String), (String, String)>;
 
 fn make(
     workshop: Workshop<'_>,
-    one: Judged,
+    one: &Judged,
     trust: &TrustStore,
     earlier: &PluginSet,
     seen: &mut Seen,
 ) -> (Option<Arc<Slot>>, PluginStatus) {
-    let mut status = status_of(workshop, &one);
+    let mut status = status_of(workshop, one);
     let bound = match &one.verdict {
-        Verdict::Run(grants) => run(workshop, &one, grants).and_then(|plugin| unique(plugin, &one, seen)),
+        Verdict::Run(grants) => run(workshop, one, grants).and_then(|plugin| unique(plugin, one, seen)),
         Verdict::Not(_, failure) => Err(failure.clone()),
     };
     match bound {
         Ok(plugin) => {
             status.hooks = plugin.hooks().collect();
-            let slot = slot(&one, &status, Ok(plugin));
+            let slot = slot(one, &status, Ok(plugin));
             (Some(slot), status)
         }
         Err(failure) => {
@@ -338,13 +338,13 @@ fn make(
                 status.state = PluginState::Invalid;
             }
             status.failure = Some(failure.clone());
-            if let Some(kept) = kept(&one, trust, earlier, &status) {
+            if let Some(kept) = kept(one, trust, earlier, &status) {
                 status.kept = true;
                 status.state = PluginState::Active;
                 return (Some(kept), status);
             }
             let answers = status.on_failure == FailureMode::Closed && answers_closed(&failure, status.state);
-            let slot = answers.then(|| slot(&one, &status, Err(failure)));
+            let slot = answers.then(|| slot(one, &status, Err(failure)));
             (slot, status)
         }
     }

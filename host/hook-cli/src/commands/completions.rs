@@ -1,11 +1,11 @@
 //! `completions`: prints what a shell needs.
 
 use crate::args::{Cli, CompletionsArgs, Shell};
-use crate::exit::{Exit, Fail};
+use crate::exit::Exit;
 use crate::render;
 use clap::CommandFactory as _;
 
-pub(crate) fn run(args: &CompletionsArgs) -> Result<Exit, Fail> {
+pub(crate) fn run(args: &CompletionsArgs) -> Exit {
     let shell = match args.shell {
         Shell::Bash => clap_complete::Shell::Bash,
         Shell::Elvish => clap_complete::Shell::Elvish,
@@ -16,5 +16,5 @@ pub(crate) fn run(args: &CompletionsArgs) -> Result<Exit, Fail> {
     let mut out = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "geode-hooks", &mut out);
     render::raw(&out);
-    Ok(Exit::Ok)
+    Exit::Ok
 }

@@ -73,7 +73,7 @@ fn row(plugin: &PluginStatus) -> Vec<String> {
         plugin.priority.to_string(),
         plugin.on_failure.word().to_owned(),
         or_dash(grant_words(&plugin.grants).join(",")),
-        format!("{:.0e}", plugin.limits.fuel() as f64),
+        format!("{:e}", plugin.limits.fuel()),
         format!("{:?}", plugin.limits.deadline()),
         render::bytes(plugin.limits.memory()),
         or_dash(plugin.digest.chars().take(12).collect()),

@@ -93,14 +93,11 @@ fn explain(row: Option<&LogRow>) {
     render::line(&format!("{}  `{}` answered {} at {}", when(row), row.plugin, row.status, row.hook));
     let of = [("session", &row.session_id), ("tool call", &row.tool_call_id), ("component", &row.component_digest)];
     of.iter().filter(|(_, text)| !text.is_empty()).for_each(|(what, text)| render::line(&format!("  {what}: {text}")));
-    match FailureKind::from_code(&row.failure_code) {
-        Some(kind) => {
-            render::line(&format!("  It did not judge: it failed, and it fails closed. {} [{}]", kind.summary().trim(), kind.code()));
-            render::line(&format!("  next: {}", kind.hint(&row.plugin)));
-        }
-        None => {
-            render::line("  It judged the call itself. Its reason went to the agent and is not stored, since it may quote private text;");
-            render::line("  to see it, send the same payload through `geode-hooks invoke`.");
-        }
+    if let Some(kind) = FailureKind::from_code(&row.failure_code) {
+        render::line(&format!("  It did not judge: it failed, and it fails closed. {} [{}]", kind.summary().trim(), kind.code()));
+        render::line(&format!("  next: {}", kind.hint(&row.plugin)));
+    } else {
+        render::line("  It judged the call itself. Its reason went to the agent and is not stored, since it may quote private text;");
+        render::line("  to see it, send the same payload through `geode-hooks invoke`.");
     }
 }

@@ -30,7 +30,9 @@ pub(crate) fn trust(cli: &Cli, args: &TrustArgs) -> Result<Exit, Fail> {
             trusted.iter().map(|one| json!({"name": one.name, "level": one.level.word(), "digest": one.inspection.digest})).collect();
         render::document(&json!({"trusted": names}));
     } else {
-        trusted.iter().for_each(|one| render::line(&format!("trusted `{}`: it runs from now on, until a byte of it changes", one.name)));
+        for one in trusted {
+            render::line(&format!("trusted `{}`: it runs from now on, until a byte of it changes", one.name));
+        }
     }
     Ok(exit)
 }
@@ -147,7 +149,9 @@ fn change(
     if cli.json {
         render::document(&json!({what: changed}));
     } else {
-        changed.iter().for_each(|name| render::line(&format!("{what} `{name}`")));
+        for name in changed {
+            render::line(&format!("{what} `{name}`"));
+        }
     }
     Ok(exit)
 }
@@ -155,7 +159,7 @@ fn change(
 fn review_failed(error: ReviewError) -> Fail {
     match error {
         ReviewError::Trust(error) => record_failed(error),
-        error => Fail::new(Exit::NoInput, "host::folder", error),
+        error @ ReviewError::Io(_) => Fail::new(Exit::NoInput, "host::folder", error),
     }
 }
 

@@ -15,6 +15,8 @@
 //!
 //! The stages of a call are modules of their own; `pipeline` alone knows their order. No type of the engine stands in this API.
 
+pub mod guide;
+
 mod audit;
 mod bind;
 mod cache;

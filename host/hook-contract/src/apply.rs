@@ -1,6 +1,6 @@
 //! Folds checked answers and failures into a chain, and the chain into an outcome (spec 1.4).
 //!
-//! Separate because it is total: it cannot fail, and it takes only what [`crate::check`] or a failure mode made.
+//! Separate because it is total: it cannot fail, and it takes only what [`mod@crate::check`] or a failure mode made.
 
 use crate::bound::{Bounded, bound};
 use crate::canonical::object_size;

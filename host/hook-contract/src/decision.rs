@@ -1,7 +1,7 @@
 //! What a plugin answers: the reply as it came, and the decision as it is recorded.
 //!
 //! Separate because WIT plugins, JSON documents and native handlers all arrive here. Invariant: a [`Decision`] is normalised and bounded;
-//! only [`crate::check`] makes one.
+//! only [`mod@crate::check`] makes one.
 
 use crate::failure::{Failure, FailureKind};
 use crate::hook::{Action, Object};

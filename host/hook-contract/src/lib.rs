@@ -3,8 +3,8 @@
 //! Separate so that nothing here can reach wasm, a file, a clock or the environment: every function is a pure function of its arguments.
 //! Everything is generated from, or checked against, one table of hooks ([`Hook::spec`]).
 //!
-//! The way of one call: [`bound`] makes the plugins' view of a payload, [`validate`] holds it against the schema, a plugin answers with a
-//! [`Reply`], [`check`] turns that into a [`Checked`] answer or a [`Failure`], and [`apply`] folds it into the [`Chain`].
+//! The way of one call: [`bound()`] makes the plugins' view of a payload, [`validate()`] holds it against the schema, a plugin answers with a
+//! [`Reply`], [`check()`] turns that into a [`Checked`] answer or a [`Failure`], and [`apply`] folds it into the [`Chain`].
 
 pub mod apply;
 pub mod bound;

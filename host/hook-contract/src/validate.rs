@@ -1,6 +1,6 @@
 //! Holds a payload against its hook's schema (spec 1.1 and 1.4).
 //!
-//! Separate from [`crate::schema`], which prints the same table for people; a test holds both against a JSON Schema validator.
+//! Separate from [`mod@crate::schema`], which prints the same table for people; a test holds both against a JSON Schema validator.
 
 use crate::bound::REDACTED_FIELDS;
 use crate::canonical::is_integer_text;

@@ -1,7 +1,7 @@
 //! Every way in which a plugin can fail: its own code, a message that says what to do, and the next plugin still runs.
 
 use crate::support::{World, ask, component, rows, scripted, scripted_wasi, summary};
-use hook_runtime::{Hook, Invocation, Limits, PluginState};
+use hook_runtime::{Hook, Invocation, InvokeError, Limits, PluginState};
 use serde_json::json;
 use std::time::Duration;
 
@@ -228,7 +228,10 @@ fn cancelling_stops_a_blocking_call() {
         stop.cancel();
     });
     let invocation = Invocation::new(Hook::PreToolUse, crate::support::payload(Hook::PreToolUse)).cancel(flag);
-    let invoked = host.invoke_blocking(invocation).unwrap();
+    let error = host.invoke_blocking(invocation).unwrap_err();
     canceller.join().unwrap();
-    assert_eq!(summary(&invoked), (vec!["slow=block".into()], vec!["slow=hook::invoke::cancelled".into()]));
+    assert!(matches!(error, InvokeError::Cancelled), "{error}");
+    host.flush().unwrap();
+    let row = ("slow".to_owned(), "error".to_owned(), "hook::invoke::cancelled".to_owned(), String::new(), false);
+    assert_eq!(rows(&world), [row]);
 }

@@ -82,6 +82,19 @@ fn a_trusted_closed_plugin_that_cannot_run_answers_closed() {
 }
 
 #[test]
+fn deleting_the_whole_folder_hides_no_gate_from_a_subfolder() {
+    let world = World::new();
+    world.drop_plugin("guard", scripted(), BLOCK_CLOSED);
+    world.trust("guard");
+    let below = world.project().join("src/deep");
+    std::fs::create_dir_all(&below).unwrap();
+    std::fs::remove_dir_all(world.project().join(".geode")).unwrap();
+    std::fs::remove_dir_all(world.project().join(".git")).unwrap();
+    let host = world.builder().project(below).build().unwrap();
+    assert_eq!(summary(&ask(&host, Hook::PreToolUse)).1, ["guard=hook::load::vanished"]);
+}
+
+#[test]
 fn trust_is_of_one_project() {
     let world = World::new();
     world.drop_plugin("guard", scripted(), BLOCK);
@@ -105,6 +118,39 @@ fn allow_must_be_granted() {
     let review = hook_runtime::review(&world.directories(), Some(&world.project())).unwrap();
     let granted = review.open.iter().find(|one| one.name == "granted").unwrap();
     assert!(granted.asks[0].starts_with("ALLOW"), "{:?}", granted.asks);
+}
+
+#[test]
+fn what_the_users_own_plugin_asks_for_waits_and_is_listed() {
+    let world = World::new();
+    drop_plugin(&world.user_hooks(), "own", scripted(), "settings: {decide: allow}\ngrants: {actions: [allow]}\n");
+    let plugins = world.host().plugins();
+    assert_eq!((plugins[0].state, plugins[0].hint().unwrap().as_str()), (PluginState::Active, "geode-hooks trust own"));
+    world.trust("own");
+    let host = world.host();
+    assert_eq!(summary(&ask(&host, Hook::PermissionRequest)).0, ["own=allow"]);
+    assert!(!host.plugins()[0].withheld);
+}
+
+#[test]
+fn in_the_users_home_the_two_folders_are_one() {
+    let world = World::new();
+    std::fs::rename(world.path("home"), world.project().join(".geode2")).unwrap();
+    std::fs::remove_dir_all(world.project().join(".geode")).unwrap();
+    std::fs::rename(world.project().join(".geode2"), world.project().join(".geode")).unwrap();
+    std::fs::write(world.hooks().join("p.wasm"), scripted()).unwrap();
+    let directories = hook_runtime::Directories { geode_home: world.project().join(".geode"), ..world.directories() };
+    let host = world.builder().directories(directories).build().unwrap();
+    assert_eq!(host.plugins().iter().map(|plugin| plugin.level).collect::<Vec<_>>(), [hook_runtime::Level::User]);
+}
+
+#[test]
+fn what_serves_no_hook_cannot_be_trusted() {
+    let world = World::new();
+    world.drop_plugin("none", &crate::support::component("(component)"), "{}");
+    world.drop_plugin("more", scripted(), "hooks: [PreToolUse]\n");
+    let reviews = hook_runtime::review(&world.directories(), Some(&world.project())).unwrap();
+    assert_eq!((reviews.open.len(), reviews.broken[0].1.kind.code()), (1, "hook::bind::wrong_world"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(crate) mod trust;
 
 use crate::args::Cli;
 use crate::exit::{Exit, Fail};
-use hook_runtime::{Directories, Grants, HostError, find_project};
+use hook_runtime::{Directories, Grants, HostError, project_of};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ fn folder(cli: &Cli) -> PathBuf {
 fn places(cli: &Cli) -> Result<(Directories, PathBuf), Fail> {
     let directories = Directories::from_environment().map_err(HostError::from)?;
     let folder = folder(cli);
-    let project = find_project(&folder, &directories.geode_home).map_err(|error| Fail::unreadable(&folder, error))?;
+    let project = project_of(&directories, &folder)?;
     Ok((directories, project))
 }
 

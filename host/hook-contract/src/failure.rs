@@ -145,9 +145,9 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Returns a failure; the message is made safe to show.
+    /// Returns a failure; the message is redacted and made safe to show.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: crate::display::plain(&message.into(), 512) }
+        Self { kind, message: crate::display::plain(&crate::redact::redact(&message.into()), 512) }
     }
 }
 

@@ -56,19 +56,18 @@ pub(crate) fn create_private(directory: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)
 }
 
-/// Returns the project that a folder belongs to: the nearest parent with `.geode`, not above the git root, canonical.
+/// Returns the project that a folder belongs to, canonical: the nearest parent with `.geode`, not above the git root.
 ///
-/// The user's own `.geode` makes no project. Without one the folder itself is the project.
-pub fn find_project(from: &Path, geode_home: &Path) -> std::io::Result<PathBuf> {
+/// A parent that `is_known` counts as well: deleting `.geode` must not hide what was trusted there. The user's own `.geode` makes no project.
+/// Without either it is the git root, else the folder itself.
+pub(crate) fn find_project(from: &Path, geode_home: &Path, is_known: impl Fn(&Path) -> bool) -> std::io::Result<PathBuf> {
     let start = std::fs::canonicalize(from)?;
     let own = std::fs::canonicalize(geode_home).ok();
     for folder in start.ancestors() {
         let geode = folder.join(".geode");
-        if geode.is_dir() && std::fs::canonicalize(&geode).ok() != own {
+        let has_plugins = geode.is_dir() && std::fs::canonicalize(&geode).ok() != own;
+        if has_plugins || is_known(folder) || folder.join(".git").exists() {
             return Ok(folder.to_owned());
-        }
-        if folder.join(".git").exists() {
-            break;
         }
     }
     Ok(start)

@@ -8,12 +8,12 @@ use crate::cache::CompileCache;
 use crate::directories::{Directories, NoHome, find_project};
 use crate::engine::{Allocator, Sandbox};
 use crate::limits::Limits;
-use crate::pipeline::{self, Bench, Invocation, Invoked};
+use crate::pipeline::{self, Bench, Invocation, InvokeError, Invoked};
 use crate::plugins::{PluginSet, PluginStatus, Workshop, assemble};
 use crate::review::roots;
 use crate::store::{StoreError, Writer};
 use crate::trust::{TrustError, TrustStore};
-use hook_contract::{InvalidPayload, Version};
+use hook_contract::Version;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -129,11 +129,7 @@ impl HostBuilder {
     /// [`HostError`] where the machine, the folders, the trust record or the store make a host impossible.
     pub fn build(self) -> Result<Host, HostError> {
         let directories = self.directories.map_or_else(Directories::from_environment, Ok)?;
-        let project = self.folder.map(|folder| {
-            let found = find_project(&folder, &directories.geode_home);
-            found.map_err(|source| HostError::Folder { path: folder.clone(), source })
-        });
-        let project = project.transpose()?;
+        let project = self.folder.map(|folder| project_of(&directories, &folder)).transpose()?;
         let engine_error = |error: wasmtime::Error| HostError::Engine(error.to_string());
         let sandbox = Sandbox::new(self.max_instances.unwrap_or(DEFAULT_INSTANCES)).map_err(engine_error)?;
         let linkers = Linkers::new(&sandbox.engine).map_err(engine_error)?;
@@ -160,6 +156,16 @@ impl HostBuilder {
         host.reload()?;
         Ok(host)
     }
+}
+
+/// Returns the project that a folder belongs to: see [`HostBuilder::project`].
+///
+/// # Errors
+/// [`HostError`] where the folder or the trust record cannot be read.
+pub fn project_of(directories: &Directories, folder: &Path) -> Result<PathBuf, HostError> {
+    let trust = TrustStore::read(&directories.data)?;
+    let is_known = |folder: &Path| trust.records(&folder.to_string_lossy()).next().is_some();
+    find_project(folder, &directories.geode_home, is_known).map_err(|source| HostError::Folder { path: folder.to_owned(), source })
 }
 
 /// The host: asks plugins, and audits every call. Cheap to clone, and shared between threads.
@@ -190,16 +196,16 @@ impl Host {
     /// Asks the plugins of a hook, on this thread.
     ///
     /// # Errors
-    /// [`InvalidPayload`] where the payload breaks the hook's schema; no plugin was asked then.
-    pub fn invoke_blocking(&self, invocation: Invocation) -> Result<Invoked, InvalidPayload> {
+    /// [`InvokeError`] where the payload breaks the hook's schema, or the call was cancelled.
+    pub fn invoke_blocking(&self, invocation: Invocation) -> Result<Invoked, InvokeError> {
         pipeline::run(&self.inner.bench, &self.set(), invocation)
     }
 
     /// Asks the plugins of a hook. The future yields at every tick of the epoch; dropping it stops the guest.
     ///
     /// # Errors
-    /// [`InvalidPayload`] where the payload breaks the hook's schema; no plugin was asked then.
-    pub async fn invoke(&self, invocation: Invocation) -> Result<Invoked, InvalidPayload> {
+    /// [`InvokeError`] where the payload breaks the hook's schema, or the call was cancelled.
+    pub async fn invoke(&self, invocation: Invocation) -> Result<Invoked, InvokeError> {
         let set = self.set();
         pipeline::run_async(&self.inner.bench, &set, invocation).await
     }

@@ -11,7 +11,9 @@ use crate::plugins::{PluginSet, Slot};
 use crate::store::Writer;
 use crate::wit::Frame;
 use hook_contract::hook::{Hook, Object};
-use hook_contract::{Chain, Correlation, Failure, FailureKind, Flow, InvalidPayload, Outcome, Payload, Scope, Terms, Version, check};
+use hook_contract::{
+    Chain, Correlation, Failure, FailureKind, FailureMode, Flow, InvalidPayload, Outcome, Payload, Scope, Terms, Version, check,
+};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -111,6 +113,18 @@ impl CallReport {
     }
 }
 
+/// Why a call has no outcome.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvokeError {
+    /// The payload breaks the hook's schema; no plugin was asked.
+    #[error(transparent)]
+    InvalidPayload(#[from] InvalidPayload),
+    /// The call was cancelled: nothing was decided, and nothing is permitted by it.
+    #[error("the call was cancelled")]
+    Cancelled,
+}
+
 /// What the pipeline runs with.
 #[derive(Clone, Debug)]
 pub(crate) struct Bench {
@@ -121,7 +135,7 @@ pub(crate) struct Bench {
 }
 
 /// Asks the plugins on this thread.
-pub(crate) fn run(bench: &Bench, set: &PluginSet, invocation: Invocation) -> Result<Invoked, InvalidPayload> {
+pub(crate) fn run(bench: &Bench, set: &PluginSet, invocation: Invocation) -> Result<Invoked, InvokeError> {
     let mut call = Call::begin(bench, set, invocation)?;
     while let Some(step) = call.next() {
         let raw = match &step.slot.ready {
@@ -130,11 +144,11 @@ pub(crate) fn run(bench: &Bench, set: &PluginSet, invocation: Invocation) -> Res
         };
         call.finish(step, raw);
     }
-    Ok(call.end(set))
+    call.end(set)
 }
 
 /// Asks the plugins in a future; dropping it stops the guest and writes the open record.
-pub(crate) async fn run_async(bench: &Bench, set: &PluginSet, invocation: Invocation) -> Result<Invoked, InvalidPayload> {
+pub(crate) async fn run_async(bench: &Bench, set: &PluginSet, invocation: Invocation) -> Result<Invoked, InvokeError> {
     let mut call = Call::begin(bench, set, invocation)?;
     while let Some(step) = call.next() {
         let raw = match &step.slot.ready {
@@ -143,7 +157,7 @@ pub(crate) async fn run_async(bench: &Bench, set: &PluginSet, invocation: Invoca
         };
         call.finish(step, raw);
     }
-    Ok(call.end(set))
+    call.end(set)
 }
 
 /// A plugin that is about to be asked, with its record open.
@@ -180,6 +194,9 @@ impl<'a> Call<'a> {
 
     /// Opens the record of the next plugin that this event wakes.
     fn next(&mut self) -> Option<Step> {
+        if self.cancel.is_cancelled() {
+            return None;
+        }
         let tool = self.chain.payload().view().payload.get("tool_name").and_then(Value::as_str).map(str::to_owned);
         loop {
             let slot = self.left.pop_front()?;
@@ -240,7 +257,9 @@ impl<'a> Call<'a> {
                 (flow, status, None)
             }
             Err(failure) => {
-                let (flow, answer) = self.chain.fail(&slot.name, &failure, slot.mode);
+                // A cancelled plugin did not fail: the whole call ends, and no failure mode answers for it.
+                let mode = if failure.kind == FailureKind::Cancelled { FailureMode::Open } else { slot.mode };
+                let (flow, answer) = self.chain.fail(&slot.name, &failure, mode);
                 record.note(|row| {
                     row.status =
                         answer.as_ref().filter(|answer| answer.action.blocks()).map_or(Status::Error, |answer| Status::of(answer.action));
@@ -261,7 +280,7 @@ impl<'a> Call<'a> {
         });
         self.report(&slot, status, failure, log, (fuel, guest_time, memory));
         tracing::debug_span!("audit", plugin = &*slot.name).in_scope(|| drop(record));
-        if flow == Flow::Stop || failure == Some(FailureKind::Cancelled) {
+        if flow == Flow::Stop {
             self.left.clear();
         }
     }
@@ -287,10 +306,13 @@ impl<'a> Call<'a> {
         });
     }
 
-    fn end(self, set: &PluginSet) -> Invoked {
+    fn end(self, set: &PluginSet) -> Result<Invoked, InvokeError> {
+        if self.cancel.is_cancelled() {
+            return Err(InvokeError::Cancelled);
+        }
         let hook = self.hook();
         let waiting = set.waiting(hook).map(|status| (status.name.clone(), status.hint().unwrap_or_default())).collect();
-        Invoked { outcome: self.chain.into_outcome(), calls: self.reports, waiting }
+        Ok(Invoked { outcome: self.chain.into_outcome(), calls: self.reports, waiting })
     }
 }
 

@@ -76,6 +76,8 @@ pub struct PluginStatus {
     pub failure: Option<Failure>,
     /// Where a reload left the earlier version active: the new file's failure is in `failure`.
     pub kept: bool,
+    /// Whether it runs without what it asks for, since only trust can give that.
+    pub withheld: bool,
     /// One line from its author.
     pub description: String,
 }
@@ -84,6 +86,7 @@ impl PluginStatus {
     /// Returns what a person can do about it.
     pub fn hint(&self) -> Option<String> {
         match self.state {
+            PluginState::Active if self.withheld => Some(format!("geode-hooks trust {}", self.name)),
             PluginState::Disabled => Some(format!("geode-hooks enable {}", self.name)),
             _ => self.failure.as_ref().map(|failure| failure.kind.hint(&self.name)),
         }
@@ -165,7 +168,7 @@ impl Judged {
 
     /// Returns the hooks as far as they are known without running it: the record's, else those of the file's exports that the manifest wants.
     pub(crate) fn hooks(&self) -> Vec<Hook> {
-        if let (Some(record), Verdict::Not(..)) = (&self.record, &self.verdict) {
+        if let Some(record) = &self.record {
             return record.hooks();
         }
         let exported = self
@@ -176,6 +179,12 @@ impl Judged {
             .unwrap_or_default();
         let wanted = self.source().and_then(|source| source.manifest.hooks.clone());
         wanted.map_or(exported.clone(), |wanted| exported.into_iter().filter(|hook| wanted.contains(hook)).collect())
+    }
+
+    /// Says whether it runs without grants that it asks for.
+    pub(crate) fn withheld(&self) -> bool {
+        let asked = self.source().map(|source| source.manifest.grants.clone()).unwrap_or_default();
+        matches!(&self.verdict, Verdict::Run(given) if asked.exceed_default() && !given.exceed_default())
     }
 
     /// Returns the failure mode: the record's, or where the user's own folder needs none, the manifest's.
@@ -427,6 +436,7 @@ fn status_of(workshop: Workshop<'_>, one: &Judged) -> PluginStatus {
         digest: one.bytes.as_ref().map(|bytes| bytes.digest.to_hex().to_string()).unwrap_or_default(),
         failure: None,
         kept: false,
+        withheld: one.withheld(),
         description: manifest.map(|manifest| manifest.description.clone()).unwrap_or_default(),
     }
 }

@@ -9,7 +9,7 @@ use crate::inspect::Inspection;
 use crate::plugins::{Judged, PluginState, Verdict, judge_all, project_key};
 use crate::trust::{TrustError, TrustRecord, TrustStore};
 use hook_contract::hook::{Action, Hook};
-use hook_contract::{Failure, FailureMode};
+use hook_contract::{Failure, FailureKind, FailureMode};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -28,6 +28,8 @@ pub struct Review {
     pub inspection: Inspection,
     /// The hooks it would serve.
     pub hooks: Vec<Hook>,
+    /// Whether trust would change anything: it waits, or runs without what it asks for.
+    pub waits: bool,
     /// What it could do, in words; the strongest first.
     pub asks: Vec<String>,
     /// What is different from what was trusted, in words; empty where it never was.
@@ -77,6 +79,9 @@ pub fn review(directories: &Directories, project: Option<&Path>) -> Result<Revie
 /// Returns the folders that plugins lie in, the user's first.
 pub(crate) fn roots(directories: &Directories, project: Option<&Path>) -> Vec<Root> {
     let user = Root { level: Level::User, base: directories.geode_home.clone(), hooks: directories.geode_home.join("hooks") };
+    // In the user's own home the two are one folder.
+    let own = std::fs::canonicalize(&directories.geode_home).ok();
+    let project = project.filter(|project| own.is_none() || std::fs::canonicalize(project.join(".geode")).ok() != own);
     let project =
         project.map(|project| Root { level: Level::Project, base: project.to_owned(), hooks: project.join(".geode").join("hooks") });
     std::iter::once(user).chain(project).collect()
@@ -89,12 +94,18 @@ fn review_one(judged: &Judged, project: &str) -> Result<Review, Failure> {
         Verdict::Not(state, failure) => (*state, Some(failure)),
     };
     let Some(bytes) = judged.bytes.as_ref().filter(|_| state != PluginState::Invalid) else {
-        return Err(failure.cloned().unwrap_or_else(|| Failure::new(hook_contract::FailureKind::Unreadable, "it was not read")));
+        return Err(failure.cloned().unwrap_or_else(|| Failure::new(FailureKind::Unreadable, "it was not read")));
     };
     let inspection = Inspection::read(&bytes.bytes)?;
     let manifest = &source.manifest;
     let hooks: Vec<_> =
         inspection.hooks().into_iter().filter(|hook| manifest.hooks.as_ref().is_none_or(|hooks| hooks.contains(hook))).collect();
+    if let Some(missing) = manifest.hooks.iter().flatten().find(|hook| !hooks.contains(hook)) {
+        return Err(Failure::new(FailureKind::MissingHook, format!("hook.yaml lists {missing}, which the component does not export")));
+    }
+    if hooks.is_empty() {
+        return Err(Failure::new(FailureKind::WrongWorld, "it exports no hook of geode:hooks@2.0.0"));
+    }
     let record = TrustRecord {
         project: project.to_owned(),
         name: judged.candidate.name.clone(),
@@ -115,6 +126,7 @@ fn review_one(judged: &Judged, project: &str) -> Result<Review, Failure> {
         place: judged.candidate.place.clone(),
         state,
         inspection,
+        waits: matches!(state, PluginState::New | PluginState::Changed) || judged.withheld(),
         hooks,
         asks,
         changes,

@@ -82,9 +82,13 @@ fn row(plugin: &PluginStatus) -> Vec<String> {
 
 /// Says why a plugin is not active, and what to type.
 fn explain(plugin: &PluginStatus) {
-    let Some(failure) = &plugin.failure else { return };
+    if plugin.withheld {
+        render::line(&format!("\n{} ({}): it runs without the grants it asks for", plugin.name, plugin.place));
+    }
     let kept = if plugin.kept { " (the earlier version stays active)" } else { "" };
-    render::line(&format!("\n{} ({}): {}{kept} [{}]", plugin.name, plugin.place, failure.message, failure.kind.code()));
+    if let Some(failure) = &plugin.failure {
+        render::line(&format!("\n{} ({}): {}{kept} [{}]", plugin.name, plugin.place, failure.message, failure.kind.code()));
+    }
     if let Some(hint) = plugin.hint() {
         render::line(&format!("  next: {hint}"));
     }

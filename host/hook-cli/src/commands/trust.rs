@@ -4,7 +4,7 @@ use super::places;
 use crate::args::{Cli, NameArgs, TrustArgs};
 use crate::exit::{Exit, Fail};
 use crate::render;
-use hook_runtime::{Directories, HostError, Level, PluginState, Review, ReviewError, Reviews, TrustError, review};
+use hook_runtime::{Directories, HostError, Level, Review, ReviewError, Reviews, TrustError, review};
 use serde_json::json;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -54,7 +54,7 @@ fn choose<'a>(reviews: &'a Reviews, names: &[String]) -> Result<(Vec<&'a Review>
     for (name, failure) in &reviews.broken {
         render::remark(&format!("`{name}` is left out: {failure} [{}]", failure.kind.code()));
     }
-    let waiting: Vec<_> = reviews.open.iter().filter(|one| matches!(one.state, PluginState::New | PluginState::Changed)).collect();
+    let waiting: Vec<_> = reviews.open.iter().filter(|one| one.waits).collect();
     if waiting.is_empty() {
         render::remark("nothing waits for trust");
     }

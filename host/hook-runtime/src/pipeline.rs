@@ -10,9 +10,9 @@ use crate::invoke::{self, CancelFlag, Input, RawReply};
 use crate::plugins::{PluginSet, Slot};
 use crate::store::Writer;
 use crate::wit::Frame;
-use hook_contract::hook::{Hook, Object};
+use hook_contract::hook::{Action, Hook, Object};
 use hook_contract::{
-    Chain, Correlation, Failure, FailureKind, FailureMode, Flow, InvalidPayload, Outcome, Payload, Scope, Terms, Version, check,
+    Chain, Checked, Correlation, Failure, FailureKind, FailureMode, Flow, InvalidPayload, Outcome, Payload, Scope, Terms, Version, check,
 };
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -167,6 +167,17 @@ struct Step {
     record: OpenRecord,
 }
 
+/// What became of a plugin's answer.
+#[derive(Debug)]
+struct Ending {
+    flow: Flow,
+    status: Status,
+    failure: Option<FailureKind>,
+    /// What was decided, by the plugin or by its failure mode.
+    action: Option<Action>,
+    ignored: String,
+}
+
 /// One call under way.
 #[derive(Debug)]
 struct Call<'a> {
@@ -240,49 +251,41 @@ impl<'a> Call<'a> {
             let terms = Terms { actions, full_payload: plugin.is_ok_and(|plugin| plugin.full_payload), version: self.bench.version };
             tracing::debug_span!("check", plugin = &*slot.name).in_scope(|| check(self.chain.payload(), reply, terms))
         });
-        let span = tracing::debug_span!("apply", plugin = &*slot.name).entered();
-        let (flow, status, failure) = match checked {
-            Ok(checked) => {
-                let action = checked.decision.as_ref().map(|decision| decision.action);
-                let ignored = checked.ignored.join(",");
-                let status = action.map_or(Status::Ok, Status::of);
-                let flow = self.chain.apply(&slot.name, checked);
-                record.note(|row| {
-                    row.status = status;
-                    row.failure = None;
-                    row.action = action.map_or("", hook_contract::Action::word);
-                    row.applied = action.is_some();
-                    row.ignored = ignored;
-                });
-                (flow, status, None)
-            }
-            Err(failure) => {
-                // A cancelled plugin did not fail: the whole call ends, and no failure mode answers for it.
-                let mode = if failure.kind == FailureKind::Cancelled { FailureMode::Open } else { slot.mode };
-                let (flow, answer) = self.chain.fail(&slot.name, &failure, mode);
-                record.note(|row| {
-                    row.status =
-                        answer.as_ref().filter(|answer| answer.action.blocks()).map_or(Status::Error, |answer| Status::of(answer.action));
-                    row.failure = Some(failure.kind);
-                    row.action = answer.as_ref().map_or("", |answer| answer.action.word());
-                    row.applied = answer.is_some();
-                });
-                let status =
-                    answer.as_ref().filter(|answer| answer.action.blocks()).map_or(Status::Error, |answer| Status::of(answer.action));
-                (flow, status, Some(failure.kind))
-            }
-        };
-        drop(span);
+        let ending = tracing::debug_span!("apply", plugin = &*slot.name).in_scope(|| match checked {
+            Ok(checked) => self.accept(&slot.name, checked),
+            Err(failure) => self.reject(&slot, &failure),
+        });
         record.note(|row| {
+            row.status = ending.status;
+            row.failure = ending.failure;
+            row.action = ending.action.map_or("", Action::word);
+            row.applied = ending.action.is_some();
+            row.ignored = ending.ignored;
             row.guest_time = guest_time;
             row.fuel = fuel;
             row.memory = memory;
         });
-        self.report(&slot, status, failure, log, (fuel, guest_time, memory));
+        self.report(&slot, ending.status, ending.failure, log, (fuel, guest_time, memory));
         tracing::debug_span!("audit", plugin = &*slot.name).in_scope(|| drop(record));
-        if flow == Flow::Stop {
+        if ending.flow == Flow::Stop {
             self.left.clear();
         }
+    }
+
+    fn accept(&mut self, plugin: &str, checked: Checked) -> Ending {
+        let action = checked.decision.as_ref().map(|decision| decision.action);
+        let ignored = checked.ignored.join(",");
+        let flow = self.chain.apply(plugin, checked);
+        Ending { flow, status: action.map_or(Status::Ok, Status::of), failure: None, action, ignored }
+    }
+
+    fn reject(&mut self, slot: &Slot, failure: &Failure) -> Ending {
+        // A cancelled plugin did not fail: the whole call ends, and no failure mode answers for it.
+        let mode = if failure.kind == FailureKind::Cancelled { FailureMode::Open } else { slot.mode };
+        let (flow, answer) = self.chain.fail(&slot.name, failure, mode);
+        let action = answer.map(|answer| answer.action);
+        let status = action.filter(|action| action.blocks()).map_or(Status::Error, Status::of);
+        Ending { flow, status, failure: Some(failure.kind), action, ignored: String::new() }
     }
 
     fn report(

@@ -103,7 +103,10 @@ fn errors_have_codes_and_say_what_to_do() {
     std::fs::write(world.path("core.wasm"), crate::support::component("(module)")).unwrap();
     let text = world.path("text.wasm");
     let core = world.path("core.wasm");
-    let cases: [(&[&str], &str, i32, &str); 19] = [
+    let guest = world.path("guest.wasm");
+    std::fs::write(&guest, scripted()).unwrap();
+    let [text, core, guest] = [&text, &core, &guest].map(|path| path.to_str().unwrap());
+    let cases: [(&[&str], &str, i32, &str); 22] = [
         (&[], "", 64, "Usage"),
         (&["frobnicate"], "", 64, "unrecognized"),
         (&["--help"], "", 0, ""),
@@ -121,8 +124,11 @@ fn errors_have_codes_and_say_what_to_do() {
         (&["enable", "absent"], "", 64, "geode-hooks list"),
         (&["untrust", "absent"], "", 1, "absent"),
         (&["schema", "Nope"], "", 64, "geode-hooks schema"),
-        (&["inspect", text.to_str().unwrap()], "", 65, "hook::load::not_wasm"),
-        (&["inspect", core.to_str().unwrap()], "", 65, "geode-hooks componentize"),
+        (&["inspect", text], "", 65, "hook::load::not_wasm"),
+        (&["inspect", core], "", 65, "geode-hooks componentize"),
+        (&["componentize", text, "-o", "out.wasm"], "", 65, "hook::load::not_wasm"),
+        (&["componentize", guest, "-o", "out.wasm"], "", 65, "a component already"),
+        (&["componentize", core, "-o", "out.wasm"], "", 0, ""),
     ];
     for (args, input, code, word) in cases {
         let output = run_with(&world, args, input);

@@ -4,7 +4,7 @@ use super::read_file;
 use crate::args::{Cli, ComponentizeArgs};
 use crate::exit::{Exit, Fail};
 use crate::render;
-use hook_runtime::Inspection;
+use hook_runtime::{FailureKind, Inspection};
 use serde_json::json;
 
 /// The most bytes of a core module.
@@ -29,6 +29,13 @@ pub(crate) fn run(cli: &Cli, args: &ComponentizeArgs) -> Result<Exit, Fail> {
 }
 
 fn encode(module: &[u8]) -> Result<Vec<u8>, Fail> {
+    match Inspection::read(module) {
+        Ok(_) => {
+            return Err(Fail::new(Exit::BadData, "cli::is_component", anyhow::anyhow!("the file is a component already: use it as it is")));
+        }
+        Err(failure) if failure.kind != FailureKind::CoreModule => return Err(Fail::not_a_plugin(&failure, "it")),
+        Err(_) => {}
+    }
     let encoded = wit_component::ComponentEncoder::default().validate(true).module(module).and_then(|mut encoder| encoder.encode());
     encoded.map_err(|error| {
         let error = error.context("the file is no core module that was built with the guest SDK");

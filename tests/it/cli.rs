@@ -214,9 +214,14 @@ fn text_of_a_plugin_cannot_move_the_terminal() {
     let world = World::new();
     world.drop_plugin("guard", scripted(), "settings: {act: panic}\non_failure: closed\ndescription: \"a\\e[2Jb\"\n");
     run(&world, &["trust", "--yes"]);
-    for args in [&["invoke", "PreToolUse"][..], &["list"], &["log"]] {
+    let manifest = r#"{priority: 1, settings: {decide: block, text: "\u009b2J\u202e"}}"#;
+    world.drop_plugin("other", scripted(), manifest);
+    run(&world, &["trust", "--yes"]);
+    for args in [&["invoke", "PreToolUse"][..], &["invoke", "PreToolUse", "--text"], &["list"], &["log"]] {
         let output = run_with(&world, args, &bash("ls"));
         let all: Vec<_> = output.stdout.iter().chain(&output.stderr).copied().collect();
-        assert!(!all.contains(&0x1b), "{args:?}: {}", String::from_utf8_lossy(&all));
+        let shown = String::from_utf8_lossy(&all);
+        assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{args:?}: {shown}");
+        assert!(args[0] != "invoke" || shown.contains("9b"), "{args:?}: {shown}");
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn line(text: &str) {
 
 /// Prints a document, indented.
 pub(crate) fn document(value: &Value) {
-    let _ = writeln!(std::io::stdout(), "{value:#}");
+    let _ = writeln!(std::io::stdout(), "{}", display::json(&format!("{value:#}")));
 }
 
 /// Prints bytes as they stand: completions.
@@ -39,7 +39,7 @@ pub(crate) fn error(fail: &Fail, as_json: bool) {
     let message = display::plain(&message, 1000);
     if as_json {
         let document = json!({"error": {"code": fail.code, "message": message, "next": fail.hint}});
-        let _ = writeln!(std::io::stderr(), "{document:#}");
+        let _ = writeln!(std::io::stderr(), "{}", display::json(&format!("{document:#}")));
         return;
     }
     remark(&format!("{message} [{}]", fail.code));

@@ -38,6 +38,20 @@ pub fn lines(text: &str) -> String {
     out
 }
 
+/// Returns JSON text with the same characters as JSON escapes: it stays the same document, and can be shown.
+pub fn json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_unsafe(character) && character != '\n' {
+            let mut units = [0; 2];
+            out.extend(character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
 /// Says whether a character can move the cursor, hide text or turn its direction.
 fn is_unsafe(character: char) -> bool {
     character.is_control()
@@ -53,5 +67,6 @@ mod tests {
         assert_eq!(plain("a\u{1b}[31mb\nc\u{202e}d", 100), "a\\u{1b}[31mb\\nc\\u{202e}d");
         assert_eq!(plain("abcdef", 3), "abc…");
         assert_eq!(lines("a\n\tb\u{7}"), "a\n\tb\\u{7}");
+        assert_eq!(json("[\"\u{9b}2J\u{e0001}é\",\n1]"), "[\"\\u009b2J\\udb40\\udc01é\",\n1]");
     }
 }

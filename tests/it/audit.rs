@@ -52,6 +52,7 @@ fn the_row_has_the_columns_of_the_spec_and_ours() {
         assert_eq!(&row[name], value, "{name}");
     }
     assert!(row["fuel"].as_i64().unwrap() > 0 && row["memory_bytes"].as_i64().unwrap() > 0);
+    assert!(row["queue_us"].as_i64().unwrap() >= 0 && row["guest_us"].as_i64().unwrap() > 0);
     assert_eq!(row["component_digest"].as_str().unwrap().len(), 64);
     let payload: Value = serde_json::from_str(row["payload_json"].as_str().unwrap()).unwrap();
     assert_eq!((&payload["status"], &payload["surface"], &payload["verify_attempt"]), (&json!("block"), &json!("hook"), &json!(1)));

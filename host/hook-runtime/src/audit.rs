@@ -52,6 +52,8 @@ pub(crate) struct AuditRow {
     pub(crate) applied: bool,
     /// What the reply asked for and did not get, separated by commas.
     pub(crate) ignored: String,
+    /// From the event's arrival until this call began: the plugins before it.
+    pub(crate) queue_time: Duration,
     pub(crate) duration: Duration,
     pub(crate) guest_time: Duration,
     pub(crate) fuel: Option<u64>,
@@ -88,6 +90,7 @@ impl OpenRecord {
             action: "",
             applied: false,
             ignored: String::new(),
+            queue_time: Duration::ZERO,
             duration: Duration::ZERO,
             guest_time: Duration::ZERO,
             fuel: None,

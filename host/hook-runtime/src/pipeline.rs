@@ -17,7 +17,7 @@ use hook_contract::{
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One event that plugins are asked about.
 #[derive(Clone, Debug)]
@@ -186,17 +186,19 @@ struct Call<'a> {
     correlation: Arc<Correlation>,
     cwd: String,
     cancel: CancelFlag,
+    arrived: Instant,
     left: VecDeque<Arc<Slot>>,
     reports: Vec<CallReport>,
 }
 
 impl<'a> Call<'a> {
     fn begin(bench: &'a Bench, set: &PluginSet, invocation: Invocation) -> Result<Self, InvalidPayload> {
+        let arrived = Instant::now();
         let Invocation { hook, payload, correlation, cwd, cancel } = invocation;
         let payload = tracing::debug_span!("bound", hook = hook.name()).in_scope(|| Payload::new(hook, payload))?;
         let chain = Chain::new(Scope { version: bench.version, correlation: correlation.clone() }, payload);
         let left = set.chain(hook).cloned().collect();
-        Ok(Self { bench, chain, correlation: Arc::new(correlation), cwd, cancel, left, reports: Vec::new() })
+        Ok(Self { bench, chain, correlation: Arc::new(correlation), cwd, cancel, arrived, left, reports: Vec::new() })
     }
 
     fn hook(&self) -> Hook {
@@ -213,7 +215,8 @@ impl<'a> Call<'a> {
             let slot = self.left.pop_front()?;
             if wakes(&slot, tool.as_deref()) {
                 let bench = self.bench;
-                let record = OpenRecord::open(&bench.writer, self.hook(), &slot.name, &bench.project, &self.correlation, &slot.digest);
+                let mut record = OpenRecord::open(&bench.writer, self.hook(), &slot.name, &bench.project, &self.correlation, &slot.digest);
+                record.note(|row| row.queue_time = self.arrived.elapsed());
                 return Some(Step { slot, record });
             }
         }

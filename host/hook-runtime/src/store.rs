@@ -114,7 +114,7 @@ impl Drop for Writer {
     }
 }
 
-const COLUMNS: [(&str, &str); 37] = [
+const COLUMNS: [(&str, &str); 38] = [
     ("id", "INTEGER PRIMARY KEY AUTOINCREMENT"),
     ("schema_version", "INTEGER NOT NULL"),
     ("occurred_at", "REAL NOT NULL"),
@@ -152,6 +152,7 @@ const COLUMNS: [(&str, &str); 37] = [
     ("fuel", "INTEGER"),
     ("guest_us", "INTEGER"),
     ("memory_bytes", "INTEGER"),
+    ("queue_us", "INTEGER"),
 ];
 
 const INDEXES: [(&str, &str); 9] = [
@@ -295,8 +296,9 @@ fn insert(connection: &Connection, row: &AuditRow) -> rusqlite::Result<()> {
         row.applied,
         row.ignored,
         row.fuel.map(saturating),
-        saturating(u64::try_from(row.guest_time.as_micros()).unwrap_or(u64::MAX)),
+        micros(row.guest_time),
         saturating(row.memory as u64),
+        micros(row.queue_time),
     ])?;
     Ok(())
 }
@@ -322,6 +324,10 @@ fn payload(row: &AuditRow) -> Value {
         "session_generation": correlation.session_generation,
         "verify_attempt": correlation.verify_attempt,
     })
+}
+
+fn micros(duration: Duration) -> i64 {
+    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }
 
 fn saturating(number: u64) -> i64 {

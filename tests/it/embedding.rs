@@ -11,7 +11,7 @@ async fn both_apis_answer_alike() {
     world.scripted("a", json!({"act": "panic"}), "priority: 1");
     world.scripted("b", json!({"decide": "block", "text": "no"}), "priority: 2");
     let host = world.host();
-    for hook in Hook::ALL {
+    for hook in Hook::all() {
         let invoked = host.invoke(Invocation::new(hook, payload(hook))).await.unwrap();
         assert_eq!(invoked.outcome.to_json(), ask(&host, hook).outcome.to_json(), "{hook}");
     }

@@ -51,7 +51,7 @@ fn a_closed_plugin_answers_the_strictest_way_of_each_hook() {
     let world = World::new();
     world.scripted("gate", json!({"act": "panic"}), "on_failure: closed");
     let host = world.host();
-    for hook in Hook::ALL {
+    for hook in Hook::all() {
         let invoked = ask(&host, hook);
         let expected = answers.iter().find(|(answering, _)| *answering == hook).map(|(_, action)| format!("gate={action}"));
         assert_eq!(summary(&invoked), (Vec::from_iter(expected), vec!["gate=hook::invoke::trap".into()]), "{hook}");

@@ -153,6 +153,12 @@ pub(crate) fn payload(hook: Hook) -> Object {
             json!({"task_id": "t", "task_type": "analyze", "success": true, "status": "completed", "duration_ms": 12.5, "error": "",
             "child_session_key": "c"})
         }
+        Hook::PermissionDenied => {
+            json!({"tool_name": "run", "arguments": {"a": 1}, "deny_reason": "r", "principal_id": "me", "principal_type": "user"})
+        }
+        Hook::TurnEnd => json!({"success": true, "iteration_count": 3, "final_answer": "a", "input_tokens": 10, "output_tokens": 20,
+            "started_at_ms": 1_700_000_000_000_i64, "ended_at_ms": 1_700_000_000_500_i64}),
+        Hook::ConfigReload => json!({"reload_counter": 1, "config_source": "/p", "success": false, "failure_reason": "f"}),
         Hook::PreVerify => json!({"termination_reason": "natural", "rounds": 1, "tool_call_count": 0, "candidate_summary": "c"}),
         Hook::PostVerify => verify,
         Hook::Stop => {

@@ -84,7 +84,7 @@ fn the_table_is_the_wits() {
     let mut resolve = wit_parser::Resolve::default();
     let (package, _) = resolve.push_dir(repository().join("wit")).unwrap();
     let kebab = |name: &str| name.replace('_', "-");
-    for hook in Hook::ALL {
+    for hook in Hook::all() {
         let spec = hook.spec();
         let interface = &resolve.interfaces[resolve.packages[package].interfaces[spec.interface]];
         let wit_parser::TypeDefKind::Record(payload) = &resolve.types[interface.types["payload"]].kind else { panic!("{hook}") };

@@ -48,3 +48,6 @@ hook!(subagent_stop, "geode:rust-sdk/subagent-stop");
 hook!(pre_verify, "geode:rust-sdk/pre-verify");
 hook!(post_verify, "geode:rust-sdk/post-verify");
 hook!(stop, "geode:rust-sdk/stop");
+hook!(permission_denied, "geode:rust-sdk/permission-denied");
+hook!(turn_end, "geode:rust-sdk/turn-end");
+hook!(config_reload, "geode:rust-sdk/config-reload");

@@ -128,3 +128,15 @@ decides! {
     /// The last gate before delivery.
     Stop, stop, {}
 }
+observes! {
+    /// A tool call was refused, by a plugin or by approval.
+    PermissionDenied, permission_denied
+}
+observes! {
+    /// A turn ended, also where it failed.
+    TurnEnd, turn_end
+}
+observes! {
+    /// The plugins and the host's configuration were loaded again on request.
+    ConfigReload, config_reload
+}

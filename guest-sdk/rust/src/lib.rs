@@ -126,6 +126,9 @@ macro_rules! __export_hook {
     ($plugin:ident PreVerify) => { $crate::__export_from!($plugin PreVerify pre_verify); };
     ($plugin:ident PostVerify) => { $crate::__export_from!($plugin PostVerify post_verify); };
     ($plugin:ident Stop) => { $crate::__export_from!($plugin Stop stop); };
+    ($plugin:ident PermissionDenied) => { $crate::__export_from!($plugin PermissionDenied permission_denied); };
+    ($plugin:ident TurnEnd) => { $crate::__export_from!($plugin TurnEnd turn_end); };
+    ($plugin:ident ConfigReload) => { $crate::__export_from!($plugin ConfigReload config_reload); };
     ($plugin:ident $other:ident) => { compile_error!(concat!("`", stringify!($other), "` is not a hook")); };
 }
 

@@ -24,7 +24,7 @@ Exit codes:
   73  a file cannot be written
 
 Files: plugins in ./.geode/hooks and ~/.geode/hooks (GEODE_HOME), trust in $XDG_DATA_HOME/geode-hooks, calls in
-$XDG_STATE_HOME/geode-hooks/activity.db. GEODE_LOG=debug shows every stage on standard error.";
+$XDG_STATE_HOME/geode-hooks/activity.db, your overrides in $XDG_CONFIG_HOME/geode-hooks/config.yaml. GEODE_LOG=debug shows every stage on standard error.";
 
 /// Lets WebAssembly plugins decide what an AI agent may do, in a sandbox.
 #[derive(Debug, Parser)]
@@ -83,6 +83,12 @@ pub(crate) struct TrustArgs {
     /// Say yes to what is shown, for scripts.
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Only have it evaluated and audited, with nothing applied, or (by default) have its answers count.
+    #[arg(long, value_name = "MODE", value_parser = ["enforce", "monitor"])]
+    pub(crate) mode: Option<String>,
+    /// What it answers when it fails, whatever its manifest says.
+    #[arg(long, value_name = "MODE", value_parser = ["open", "closed"])]
+    pub(crate) on_failure: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -66,6 +66,7 @@ impl From<HostError> for Fail {
             HostError::Folder { .. } => (Exit::NoInput, "host::folder", None),
             HostError::NoHome(_) => (Exit::Internal, "host::no_home", None),
             HostError::Trust(_) => (Exit::NoInput, "host::trust", None),
+            HostError::Config(_) => (Exit::BadData, "host::config", None),
             HostError::Store(_) => (Exit::CannotWrite, "host::store", Some("choose another file with `--db FILE`")),
             _ => (Exit::Internal, "host::engine", None),
         };

@@ -8,7 +8,9 @@ use crate::check::Checked;
 use crate::correlation::Correlation;
 use crate::decision::Decision;
 use crate::failure::{Failure, FailureMode, closed_answer};
-use crate::hook::{Hook, Object, Version};
+use crate::feedback::{self, Route};
+use crate::hook::{Action, Hook, Object, Version};
+use crate::policy::ChainPolicy;
 use crate::validate::{InvalidPayload, validate};
 use serde_json::{Value, json};
 
@@ -79,6 +81,8 @@ pub struct Scope {
     pub version: Version,
     /// Who and what the call belongs to.
     pub correlation: Correlation,
+    /// How refusals and failures are dealt with.
+    pub policy: ChainPolicy,
 }
 
 /// The state of one call while plugins are asked.
@@ -92,7 +96,7 @@ pub struct Chain {
     feedback: Vec<SourceText>,
 }
 
-/// A text and the plugin that it came from.
+/// A text and the plugin that it came from; shown as `plugin: text`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceText {
     /// The plugin.
@@ -101,6 +105,12 @@ pub struct SourceText {
     pub code: Option<&'static str>,
     /// The text.
     pub text: String,
+}
+
+impl std::fmt::Display for SourceText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.source, self.text)
+    }
 }
 
 impl Chain {
@@ -130,20 +140,25 @@ impl Chain {
         checked.decision.map_or(Flow::Next, |decision| self.record(source, decision))
     }
 
-    /// Records a failure, and answers for the plugin where its mode is closed. Observing hooks are always open.
-    pub fn fail(&mut self, source: &str, failure: &Failure, mode: FailureMode) -> (Flow, Option<Decision>) {
+    /// Records a failure, and answers for the plugin where [`Chain::answer_for`] does.
+    pub fn fail(&mut self, source: &str, failure: &Failure, mode: FailureMode) -> (Flow, Option<Action>) {
         self.errors.push(SourceText { source: source.to_owned(), code: Some(failure.kind.code()), text: failure.message.clone() });
+        let answer = self.answer_for(source, failure, mode);
+        let action = answer.as_ref().map(|answer| answer.action);
+        (answer.map_or(Flow::Next, |answer| self.record(source, answer)), action)
+    }
+
+    /// Returns what a failure is answered with where the plugin's mode or the policy is closed. Observing hooks are always open.
+    pub fn answer_for(&self, source: &str, failure: &Failure, mode: FailureMode) -> Option<Decision> {
         let hook = self.payload.hook;
-        if mode == FailureMode::Open || hook.observes() {
-            return (Flow::Next, None);
+        if self.scope.policy.failure_mode(mode, failure.kind) == FailureMode::Open || hook.observes() {
+            return None;
         }
-        let answer = closed_answer(hook, &self.payload.view.payload, &self.scope.correlation, source, failure);
-        let flow = answer.clone().map_or(Flow::Next, |decision| self.record(source, decision));
-        (flow, answer)
+        closed_answer(hook, &self.payload.view.payload, &self.scope.correlation, source, failure)
     }
 
     fn record(&mut self, source: &str, decision: Decision) -> Flow {
-        let flow = if decision.action.blocks() { Flow::Stop } else { Flow::Next };
+        let flow = if decision.action.blocks() && self.scope.policy.stop_on_blocked { Flow::Stop } else { Flow::Next };
         self.decisions.push(decision);
         self.sources.push(source.to_owned());
         flow
@@ -190,14 +205,37 @@ impl Outcome {
             .map(|(decision, source)| (decision, source.as_str()))
     }
 
+    /// Returns why plugins refused, each with its source; empty where none did.
+    pub fn refusals(&self) -> Vec<SourceText> {
+        self.texts(|decision| decision.action.blocks().then_some(&decision.reason))
+    }
+
+    /// Returns the instructions of the decisions, each with its source: context to add, or what a continuation must do.
+    pub fn instructions(&self) -> Vec<SourceText> {
+        self.texts(|decision| Some(&decision.instruction).filter(|text| !text.trim().is_empty()))
+    }
+
+    fn texts(&self, text: impl Fn(&Decision) -> Option<&String>) -> Vec<SourceText> {
+        let of_one = |(decision, source): (&Decision, &String)| {
+            Some(SourceText { source: source.clone(), code: None, text: text(decision)?.clone() })
+        };
+        self.decisions.iter().zip(&self.sources).filter_map(of_one).collect()
+    }
+
+    /// Returns the feedback in its wrapper, and where it goes.
+    pub fn feedback_block(&self) -> Option<(Route, String)> {
+        let block = feedback::render(self.feedback.iter().map(|message| message.text.as_str()))?;
+        Some((feedback::route(self.payload.hook)?, block))
+    }
+
     /// Returns the outcome document: `envelope`, `payload`, `decisions`, `sources`, `errors`, `blocked` as the original system prints them,
     /// then ours: `effective` (what runs), `feedback`, `failures` (codes), `reduced`, `redacted`, `payload_reduced`.
     pub fn to_json(&self) -> Value {
         let view = self.payload.view();
-        let texts = |texts: &[SourceText]| texts.iter().map(|text| format!("{}: {}", text.source, text.text)).collect::<Vec<_>>();
+        let texts = |texts: &[SourceText]| texts.iter().map(SourceText::to_string).collect::<Vec<_>>();
         json!({
             "envelope": {
-                "schema_version": self.version.schema_version(),
+                "schema_version": self.payload.hook().schema_version(self.version),
                 "name": self.payload.hook().name(),
                 "correlation": self.correlation.to_json(self.version),
             },

@@ -10,6 +10,7 @@ use crate::hook::{Action, Hook, Object, Version};
 use crate::patch::{Blind, patch};
 use crate::redact::{PLACEHOLDER, is_secret_key, redact};
 use crate::validate::validate;
+use crate::{display, feedback};
 use serde_json::Value;
 
 /// The most characters of a decision's reason.
@@ -60,21 +61,14 @@ pub fn check(payload: &Payload, reply: Reply, terms: Terms<'_>) -> Result<Checke
     let blocks = decision.as_ref().is_some_and(|decision| decision.action.blocks());
     let feedback = reply.feedback.map(|text| clip(&text, MAX_INSTRUCTION_CHARS)).filter(|text| !text.trim().is_empty());
     let feedback = feedback.filter(|_| {
-        let route = has_feedback_route(hook) && !blocks;
-        if !route {
+        // Why a plugin refuses is its reason, not advice.
+        let routed = feedback::route(hook).is_some() && !blocks;
+        if !routed {
             ignored.push("feedback");
         }
-        route
+        routed
     });
     Ok(Checked { decision, next, feedback, ignored })
-}
-
-/// Says whether a hook has a place to which feedback goes.
-pub const fn has_feedback_route(hook: Hook) -> bool {
-    matches!(
-        hook,
-        Hook::UserPromptSubmit | Hook::PreToolUse | Hook::PermissionRequest | Hook::PostToolUse | Hook::PreCompact | Hook::SessionStart
-    )
 }
 
 type Passed = (Decision, Option<Payload>);
@@ -103,7 +97,7 @@ fn check_decision(payload: &Payload, raw: RawDecision, terms: Terms<'_>) -> Resu
 fn check_action(hook: Hook, word: &str, allowed: &[Action]) -> Result<Action, Failure> {
     let action = Action::from_word(word).filter(|action| hook.spec().actions.contains(action));
     let action = action.ok_or_else(|| {
-        let word = crate::display::plain(word, 64);
+        let word = display::plain(word, 64);
         Failure::new(FailureKind::ActionNotAllowed, format!("{word} is not allowed for {hook}"))
     })?;
     if allowed.contains(&action) {
@@ -143,17 +137,17 @@ fn check_evidence(raw: RawEvidence) -> Result<EvidenceRef, Failure> {
         return Err(bad("evidence reference fields must be non-empty"));
     }
     let kind = EvidenceKind::from_word(&kind)
-        .ok_or_else(|| bad(format!("unsupported evidence reference kind: `{}`", crate::display::plain(&kind, 64))))?;
+        .ok_or_else(|| bad(format!("unsupported evidence reference kind: `{}`", display::plain(&kind, 64))))?;
     Ok(EvidenceRef { kind, schema_id, authority, reference })
 }
 
-/// Redacts, then cuts without a marker.
-pub(crate) fn clip(text: &str, max: usize) -> String {
-    let clean = redact(text);
-    match char_offset(&clean, max) {
-        Some(end) => clean.split_at(end).0.to_owned(),
-        None => clean.into_owned(),
+/// Redacts, makes control characters visible, then cuts without a marker: plugins write this, and models, people and terminals read it.
+fn clip(text: &str, max: usize) -> String {
+    let mut clean = display::lines(&redact(text));
+    if let Some(end) = char_offset(&clean, max) {
+        clean.truncate(end);
     }
+    clean
 }
 
 /// Returns the payload that a rewrite makes: changes go to the real value, and the view is made anew from it.

@@ -153,9 +153,10 @@ impl Failure {
 
 /// Returns what a closed plugin answers where it failed: the strictest way that its hook has, or `None` where it has none.
 pub fn closed_answer(hook: Hook, payload: &Object, correlation: &Correlation, plugin: &str, failure: &Failure) -> Option<Decision> {
-    let reason = format!("hook_failed:{} ({}): {}", failure.kind.code(), failure.message, failure.kind.hint(plugin));
+    // The agent that the plugin constrains reads this, so nothing of the failure's own message stands in it.
+    let reason = format!("hook_failed:{}: {} Next: {}", failure.kind.code(), failure.kind.summary().trim(), failure.kind.hint(plugin));
     let marker = format!("hook_failed:{plugin}");
-    let decision = |action| Some(Decision::new(action, crate::display::plain(&reason, 1024)));
+    let decision = |action| Some(Decision::new(action, reason.as_str()));
     match hook {
         Hook::UserPromptSubmit | Hook::PreToolUse | Hook::PostToolUse => decision(Action::Block),
         Hook::PermissionRequest => decision(Action::Deny),

@@ -1,4 +1,4 @@
-//! The one table of the 13 public hooks.
+//! The one table of hooks: the 13 public ones, and 3 of an agent's lifecycle that only observe.
 //!
 //! Separate because schemas, validation, CLI, docs and the WIT test all read it. Invariant: what is not in this table does not exist.
 
@@ -188,6 +188,12 @@ pub enum Hook {
     PostVerify,
     /// The last gate before delivery.
     Stop,
+    /// A tool call was refused.
+    PermissionDenied,
+    /// A turn ended, also where it failed.
+    TurnEnd,
+    /// The plugins or the host's configuration were loaded again.
+    ConfigReload,
 }
 
 /// One row of the table.
@@ -213,8 +219,8 @@ impl HookSpec {
 }
 
 impl Hook {
-    /// Every hook, in the order of the table.
-    pub const ALL: [Self; 13] = [
+    /// The public hooks, in the order of the table.
+    pub const PUBLIC: [Self; 13] = [
         Self::UserPromptSubmit,
         Self::PreToolUse,
         Self::PermissionRequest,
@@ -229,6 +235,19 @@ impl Hook {
         Self::PostVerify,
         Self::Stop,
     ];
+
+    /// The lifecycle hooks: the public contract lacks them, and they only observe (schema `geode.lifecycle-hook.v1`).
+    pub const LIFECYCLE: [Self; 3] = [Self::PermissionDenied, Self::TurnEnd, Self::ConfigReload];
+
+    /// Returns every hook, in the order of the table.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::PUBLIC.into_iter().chain(Self::LIFECYCLE)
+    }
+
+    /// Returns the value of `schema_version` for this hook under a version of the contract.
+    pub fn schema_version(self, version: Version) -> &'static str {
+        if Self::LIFECYCLE.contains(&self) { "geode.lifecycle-hook.v1" } else { version.schema_version() }
+    }
 
     /// Returns the hook's row of the table.
     pub const fn spec(self) -> &'static HookSpec {
@@ -246,6 +265,9 @@ impl Hook {
             Self::PreVerify => &PRE_VERIFY,
             Self::PostVerify => &POST_VERIFY,
             Self::Stop => &STOP,
+            Self::PermissionDenied => &PERMISSION_DENIED,
+            Self::TurnEnd => &TURN_END,
+            Self::ConfigReload => &CONFIG_RELOAD,
         }
     }
 
@@ -256,12 +278,12 @@ impl Hook {
 
     /// Returns the hook of that name, or `None`.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|hook| hook.name() == name)
+        Self::all().find(|hook| hook.name() == name)
     }
 
     /// Returns the hook of that WIT interface name (`pre-tool-use`), or `None`.
     pub fn from_interface(interface: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|hook| hook.spec().interface == interface)
+        Self::all().find(|hook| hook.spec().interface == interface)
     }
 
     /// Says whether plugins can only look on: nothing they answer steers, and a failure is always open.
@@ -464,4 +486,47 @@ static STOP: HookSpec = HookSpec {
         required("evidence_refs", T::Evidence),
     ],
     actions: &[A::Finalize, A::Continue],
+};
+
+static PERMISSION_DENIED: HookSpec = HookSpec {
+    name: "PermissionDenied",
+    interface: "permission-denied",
+    summary: "a tool call was refused, by a plugin or by approval",
+    fields: &[
+        required("tool_name", T::String),
+        required("arguments", T::Object),
+        required("deny_reason", T::String),
+        optional("principal_id", T::String),
+        optional("principal_type", T::String),
+    ],
+    actions: &[A::Continue],
+};
+
+static TURN_END: HookSpec = HookSpec {
+    name: "TurnEnd",
+    interface: "turn-end",
+    summary: "a turn ended, also where it failed",
+    fields: &[
+        required("success", T::Boolean),
+        required("iteration_count", T::Integer),
+        optional("final_answer", T::String),
+        optional("input_tokens", T::Integer),
+        optional("output_tokens", T::Integer),
+        optional("started_at_ms", T::Integer),
+        optional("ended_at_ms", T::Integer),
+    ],
+    actions: &[A::Continue],
+};
+
+static CONFIG_RELOAD: HookSpec = HookSpec {
+    name: "ConfigReload",
+    interface: "config-reload",
+    summary: "plugins and configuration were loaded again on request",
+    fields: &[
+        required("reload_counter", T::Integer),
+        required("config_source", T::String),
+        required("success", T::Boolean),
+        required("failure_reason", T::String),
+    ],
+    actions: &[A::Continue],
 };

@@ -6,17 +6,21 @@
 //! The way of one call: [`bound()`] makes the plugins' view of a payload, [`validate()`] holds it against the schema, a plugin answers with a
 //! [`Reply`], [`check()`] turns that into a [`Checked`] answer or a [`Failure`], and [`apply`] folds it into the [`Chain`].
 
+pub mod aimon;
 pub mod apply;
 pub mod bound;
 pub mod canonical;
 pub mod check;
+mod command;
 pub mod correlation;
 pub mod decision;
 pub mod display;
 pub mod failure;
+pub mod feedback;
 pub mod hook;
 pub mod matcher;
 mod patch;
+pub mod policy;
 pub mod redact;
 pub mod schema;
 pub mod validate;
@@ -28,5 +32,6 @@ pub use correlation::Correlation;
 pub use decision::{Decision, EvidenceKind, EvidenceRef, Reply};
 pub use failure::{Failure, FailureKind, FailureMode};
 pub use hook::{Action, Hook, Version};
+pub use policy::{ChainMode, ChainPolicy};
 pub use schema::schema;
 pub use validate::{InvalidPayload, validate};

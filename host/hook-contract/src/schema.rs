@@ -14,11 +14,11 @@ pub fn schema(hook: Hook, version: Version) -> Value {
     let name = hook.name();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": format!("https://geode.dev/schemas/hooks/{}/{name}.json", version.segment()),
+        "$id": schema_id(hook, version),
         "title": name,
         "type": "object",
         "properties": {
-            "schema_version": {"const": version.schema_version()},
+            "schema_version": {"const": hook.schema_version(version)},
             "name": {"const": name},
             "correlation": correlation_schema(version),
             "payload": payload_schema(hook),
@@ -27,6 +27,13 @@ pub fn schema(hook: Hook, version: Version) -> Value {
         "required": ["schema_version", "name", "correlation", "payload"],
         "additionalProperties": false,
     })
+}
+
+fn schema_id(hook: Hook, version: Version) -> String {
+    if Hook::LIFECYCLE.contains(&hook) {
+        return format!("urn:{}:{hook}", hook.schema_version(version).replace('.', ":"));
+    }
+    format!("https://geode.dev/schemas/hooks/{}/{hook}.json", version.segment())
 }
 
 /// Returns the schema document as text, indented by two spaces, without a final newline.

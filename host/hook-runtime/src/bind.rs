@@ -108,7 +108,7 @@ fn find_hooks(
     manifest: &Manifest,
 ) -> Result<Vec<(Hook, ComponentExportIndex)>, Failure> {
     let mut exports = Vec::new();
-    for hook in Hook::ALL {
+    for hook in Hook::all() {
         let wanted = manifest.hooks.as_ref().is_none_or(|hooks| hooks.contains(&hook));
         match find_hook(component, pre, hook)? {
             Some(export) if wanted => exports.push((hook, export)),

@@ -14,6 +14,8 @@ pub struct Directories {
     pub data: PathBuf,
     /// The activity store: `$XDG_STATE_HOME/geode-hooks`.
     pub state: PathBuf,
+    /// The operator's configuration: `$XDG_CONFIG_HOME/geode-hooks`.
+    pub config: PathBuf,
     /// Compiled components: `$XDG_CACHE_HOME/geode-hooks`.
     pub cache: PathBuf,
 }
@@ -35,13 +37,15 @@ impl Directories {
             geode_home: geode_home.unwrap_or_else(|| base.home_dir().join(".geode")),
             data: base.data_dir().join("geode-hooks"),
             state: base.state_dir().unwrap_or_else(|| base.data_dir()).join("geode-hooks"),
+            config: base.config_dir().join("geode-hooks"),
             cache: base.cache_dir().join("geode-hooks"),
         })
     }
 
     /// Returns places that all lie below `root`: for tests, and for embedders that keep to one folder.
     pub fn below(root: &Path) -> Self {
-        Self { geode_home: root.join("home"), data: root.join("data"), state: root.join("state"), cache: root.join("cache") }
+        let below = |name: &str| root.join(name);
+        Self { geode_home: below("home"), data: below("data"), state: below("state"), config: below("config"), cache: below("cache") }
     }
 
     /// Returns the default path of the activity store.

@@ -7,14 +7,20 @@ use crate::bind::Linkers;
 use crate::cache::CompileCache;
 use crate::directories::{Directories, NoHome, find_project};
 use crate::engine::{Allocator, Sandbox};
+use crate::handler::Handler;
 use crate::limits::Limits;
+use crate::manifest::check_name;
+use crate::operator::{ConfigError, OperatorConfig};
 use crate::pipeline::{self, Bench, Invocation, InvokeError, Invoked};
-use crate::plugins::{PluginSet, PluginStatus, Workshop, assemble};
+use crate::plugins::{PluginStatus, Workshop, assemble};
 use crate::review::roots;
+use crate::set::PluginSet;
 use crate::store::{StoreError, Writer};
 use crate::trust::{TrustError, TrustStore};
-use hook_contract::Version;
+use crate::yaml::InvalidYaml;
+use hook_contract::{ChainPolicy, Hook, Version};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Why a host could not be made, or its plugins not be loaded again.
@@ -38,9 +44,29 @@ pub enum HostError {
     /// The trust record.
     #[error(transparent)]
     Trust(#[from] TrustError),
+    /// The operator's configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The activity store.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Why a native handler was not registered.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegisterError {
+    /// A handler or plugin of that name already serves the hook.
+    #[error("`{name}` already serves {hook}: names are unique for each hook")]
+    DuplicateName {
+        /// The hook.
+        hook: Hook,
+        /// The name.
+        name: String,
+    },
+    /// The name could not stand in tables and logs.
+    #[error(transparent)]
+    BadName(#[from] InvalidYaml),
 }
 
 /// Where audit rows go.
@@ -62,6 +88,7 @@ pub struct HostBuilder {
     folder: Option<PathBuf>,
     limits: Limits,
     version: Version,
+    policy: ChainPolicy,
     store: StorePlace,
     max_instances: Option<u32>,
 }
@@ -97,6 +124,13 @@ impl HostBuilder {
     #[must_use]
     pub fn contract(mut self, version: Version) -> Self {
         self.version = version;
+        self
+    }
+
+    /// Sets how chains deal with refusals and failures.
+    #[must_use]
+    pub fn chain_policy(mut self, policy: ChainPolicy) -> Self {
+        self.policy = policy;
         self
     }
 
@@ -140,7 +174,8 @@ impl HostBuilder {
             StorePlace::None => Writer::none(),
         };
         let key = project.as_deref().map(Path::to_string_lossy).unwrap_or_default();
-        let bench = Bench { sandbox: Arc::new(sandbox), writer: Arc::new(writer), version: self.version, project: key.into() };
+        let bench =
+            Bench { sandbox: Arc::new(sandbox), writer: Arc::new(writer), version: self.version, policy: self.policy, project: key.into() };
         let host = Host {
             inner: Arc::new(Inner {
                 bench,
@@ -150,10 +185,12 @@ impl HostBuilder {
                 directories,
                 project,
                 set: RwLock::default(),
-                reloading: Mutex::new(()),
+                changing: Mutex::new(()),
+                reloads: AtomicU64::new(0),
+                announcing: AtomicBool::new(false),
             }),
         };
-        host.reload()?;
+        host.load()?;
         Ok(host)
     }
 }
@@ -183,8 +220,11 @@ struct Inner {
     directories: Directories,
     project: Option<PathBuf>,
     set: RwLock<Arc<PluginSet>>,
-    /// One reload at a time; calls go on meanwhile.
-    reloading: Mutex<()>,
+    /// One change of the set at a time; calls go on meanwhile.
+    changing: Mutex<()>,
+    reloads: AtomicU64,
+    /// Whether a reload is being told to plugins: one that is asked for by then is not told again.
+    announcing: AtomicBool,
 }
 
 impl Host {
@@ -210,23 +250,93 @@ impl Host {
         pipeline::run_async(&self.inner.bench, &set, invocation).await
     }
 
-    /// Loads the plugins again. Calls under way finish on the old set; where a new file is bad, its plugin stays as it was, and
-    /// [`PluginStatus::kept`] says so.
+    /// Loads the plugins and the operator's configuration again, and tells it to the plugins that observe `ConfigReload`. Calls under way
+    /// finish on the old set; where a new file is bad, its plugin stays as it was, and [`PluginStatus::kept`] says so.
     ///
     /// # Errors
-    /// [`HostError`] where a folder or the trust record cannot be read; the old set stays then.
+    /// [`HostError`] where the configuration, the trust record or a folder cannot be read; the old set stays active then.
     pub fn reload(&self) -> Result<Vec<PluginStatus>, HostError> {
-        let inner = &*self.inner;
-        let _one = inner.reloading.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = self.load();
+        self.announce(loaded.as_ref().err());
+        loaded
+    }
+
+    fn load(&self) -> Result<Vec<PluginStatus>, HostError> {
+        let inner = &self.inner;
+        let _one = inner.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let trust = TrustStore::read(&inner.directories.data)?;
-        let workshop =
-            Workshop { sandbox: &inner.bench.sandbox, linkers: &inner.linkers, cache: inner.cache.as_ref(), limits: inner.limits };
+        let operator = OperatorConfig::read(&inner.directories.config)?;
+        let workshop = Workshop {
+            sandbox: &inner.bench.sandbox,
+            linkers: &inner.linkers,
+            cache: inner.cache.as_ref(),
+            limits: inner.limits,
+            operator: &operator,
+        };
         let roots = roots(&inner.directories, inner.project.as_deref());
         let set =
             assemble(workshop, &roots, &trust, &self.set()).map_err(|source| HostError::Folder { path: ".geode/hooks".into(), source })?;
         let statuses = set.statuses.clone();
-        *inner.set.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(set);
+        self.replace(set);
         Ok(statuses)
+    }
+
+    fn announce(&self, failed: Option<&HostError>) {
+        let inner = &self.inner;
+        let counter = inner.reloads.fetch_add(1, Ordering::Relaxed) + 1;
+        if inner.announcing.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let source = inner.project.as_ref().unwrap_or(&inner.directories.geode_home);
+        let payload = [
+            ("reload_counter", counter.into()),
+            ("config_source", source.to_string_lossy().into()),
+            ("success", failed.is_none().into()),
+            ("failure_reason", failed.map(HostError::to_string).unwrap_or_default().into()),
+        ];
+        let payload = payload.map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value)).into_iter().collect();
+        let told = self.invoke_blocking(Invocation::new(Hook::ConfigReload, payload));
+        if let Err(error) = told {
+            tracing::warn!(%error, "a reload was not told");
+        }
+        inner.announcing.store(false, Ordering::Release);
+    }
+
+    /// Registers a native handler on a hook: after the plugins of its priority, in the order of registration. It stays over reloads.
+    ///
+    /// # Errors
+    /// [`RegisterError`] where the name is taken on that hook, or is none.
+    pub fn register(&self, hook: Hook, handler: Handler) -> Result<(), RegisterError> {
+        check_name(&handler.name)?;
+        let _one = self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let set = self.set();
+        if set.named(hook, &handler.name).is_some() {
+            return Err(RegisterError::DuplicateName { hook, name: handler.name });
+        }
+        self.replace(set.with_handler(hook, handler));
+        Ok(())
+    }
+
+    /// Removes a native handler from a hook; says whether there was one. Calls under way still ask it.
+    pub fn unregister(&self, hook: Hook, name: &str) -> bool {
+        let there = self.handlers(hook).iter().any(|handler| handler == name);
+        self.remove(|served, handler| served == hook && handler == name);
+        there
+    }
+
+    /// Removes every native handler.
+    pub fn unregister_all(&self) {
+        self.remove(|_, _| true);
+    }
+
+    fn remove(&self, gone: impl Fn(Hook, &str) -> bool) {
+        let _one = self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.replace(self.set().without_handlers(gone));
+    }
+
+    /// Returns the names of a hook's native handlers, in the order of calling.
+    pub fn handlers(&self, hook: Hook) -> Vec<String> {
+        self.set().handlers().filter(|(served, _)| *served == hook).map(|(_, name)| name.to_owned()).collect()
     }
 
     /// Returns every plugin with its state, the user's first.
@@ -255,6 +365,10 @@ impl Host {
     /// [`StoreError`] where rows could not be written.
     pub fn flush(&self) -> Result<(), StoreError> {
         self.inner.bench.writer.flush()
+    }
+
+    fn replace(&self, set: PluginSet) {
+        *self.inner.set.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(set);
     }
 
     fn set(&self) -> Arc<PluginSet> {

@@ -99,7 +99,7 @@ impl Inspection {
 
     /// Returns the hooks it exports.
     pub fn hooks(&self) -> Vec<Hook> {
-        Hook::ALL.into_iter().filter(|hook| self.exports.iter().any(|name| own_interface(name) == Some(hook.spec().interface))).collect()
+        Hook::all().filter(|hook| self.exports.iter().any(|name| own_interface(name) == Some(hook.spec().interface))).collect()
     }
 
     /// Returns the imports that this host does not give.

@@ -55,6 +55,13 @@ pub(crate) struct RawReply {
     pub(crate) memory: usize,
 }
 
+impl RawReply {
+    /// Returns what comes of a call that did not take place.
+    pub(crate) fn failed(failure: Failure) -> Self {
+        Self { reply: Err(failure), log: Vec::new(), fuel: None, guest_time: Duration::ZERO, memory: 0 }
+    }
+}
+
 /// Calls a plugin on this thread.
 pub(crate) fn call(sandbox: &Sandbox, plugin: &Plugin, input: Input<'_>) -> RawReply {
     if plugin.wasi {
@@ -229,16 +236,12 @@ fn is_abi(trap: Trap) -> bool {
 }
 
 fn not_served(hook: Hook) -> RawReply {
-    failed(Failure::new(FailureKind::MissingHook, format!("it does not serve {hook}")))
+    RawReply::failed(Failure::new(FailureKind::MissingHook, format!("it does not serve {hook}")))
 }
 
 fn refused(error: &wasmtime::Error) -> RawReply {
     tracing::debug!(%error, "no store");
-    failed(Failure::new(FailureKind::HostBusy, "the host could not make a store"))
-}
-
-fn failed(failure: Failure) -> RawReply {
-    RawReply { reply: Err(failure), log: Vec::new(), fuel: None, guest_time: Duration::ZERO, memory: 0 }
+    RawReply::failed(Failure::new(FailureKind::HostBusy, "the host could not make a store"))
 }
 
 /// Wakes the thread that waits.

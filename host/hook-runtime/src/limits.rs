@@ -3,6 +3,7 @@
 //! Separate because no sandbox may be made without it. Invariant: every limit has a hard maximum, and memory and tables are summed over a
 //! store, not counted for each object.
 
+use hook_contract::aimon::timeout_for;
 use std::time::Duration;
 use wasmtime::ResourceLimiter;
 
@@ -22,8 +23,6 @@ pub const MAX_FUEL: u64 = 100_000_000_000;
 pub const MAX_DEADLINE: Duration = Duration::from_mins(10);
 /// The shortest deadline.
 pub const MIN_DEADLINE: Duration = Duration::from_millis(10);
-/// What is added to a deadline that a manifest asks for.
-const GRACE: Duration = Duration::from_secs(5);
 
 impl Default for Limits {
     /// 10 seconds of guest time, 10^9 fuel, 64 MiB.
@@ -69,12 +68,14 @@ impl Limits {
     /// Returns these limits as a plugin's manifest changes them: less of everything; more only of time, with 5 seconds of grace.
     #[must_use]
     pub fn narrowed(self, asked: &Asked) -> Self {
-        let deadline = asked
-            .deadline
-            .map(|asked| if asked < self.deadline { asked } else { asked.min(MAX_DEADLINE).saturating_add(GRACE).min(MAX_DEADLINE) });
-        self.with_fuel(asked.fuel.map_or(self.fuel, |fuel| fuel.min(self.fuel)))
-            .with_memory(asked.memory.map_or(self.memory, |memory| memory.min(self.memory)))
-            .with_deadline(deadline.unwrap_or(self.deadline))
+        let host = self.deadline;
+        // Less binds that plugin alone; more is the second system's formula.
+        let less = asked.deadline.filter(|asked| *asked < host);
+        let deadline = less.unwrap_or_else(|| timeout_for(host, asked.deadline).map_or(host, |(time, _)| time));
+        let narrowed = self
+            .with_fuel(asked.fuel.map_or(self.fuel, |fuel| fuel.min(self.fuel)))
+            .with_memory(asked.memory.map_or(self.memory, |memory| memory.min(self.memory)));
+        Self { deadline, ..narrowed }
     }
 }
 
@@ -165,7 +166,7 @@ mod tests {
     fn a_manifest_narrows_and_only_time_can_grow() {
         let host = Limits::default();
         let asked = |deadline| Asked { deadline: Some(deadline), fuel: Some(u64::MAX), memory: Some(u64::MAX) };
-        let cases = [(1, 1), (10, 15), (60, 65), (600, 600), (100_000, 600)];
+        let cases = [(1, 1), (10, 15), (60, 65), (600, 605), (100_000, 605)];
         for (seconds, expected) in cases {
             let limits = host.narrowed(&asked(Duration::from_secs(seconds)));
             assert_eq!(limits.deadline(), Duration::from_secs(expected), "{seconds} s");

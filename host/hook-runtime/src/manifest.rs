@@ -3,6 +3,8 @@
 //! Separate because it is text of unknown origin. Invariant: a key or value that is not understood is an error, never ignored.
 
 use crate::limits::Asked;
+use crate::yaml::{self, InvalidYaml, boolean, expected, failure_mode, invalid, known_keys, mapping, text};
+use hook_contract::aimon::MAX_ASKED;
 use hook_contract::hook::{Action, Hook, Object};
 use hook_contract::matcher::Matcher;
 use hook_contract::{FailureMode, display};
@@ -39,6 +41,8 @@ pub struct Manifest {
     pub settings: Object,
     /// One line for people.
     pub description: String,
+    /// What is probably not meant, in words.
+    pub warnings: Vec<String>,
 }
 
 /// The rights that a plugin asks for, or has.
@@ -70,11 +74,6 @@ impl Grants {
         Self { actions, full_payload: false, unavailable: Vec::new() }
     }
 }
-
-/// Why a manifest was refused: a fragment that says where and what was expected.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidManifest(String);
 
 const KEYS: [&str; 14] = [
     "name",
@@ -110,27 +109,30 @@ impl Manifest {
             grants: Grants::default(),
             settings: Object::new(),
             description: String::new(),
+            warnings: Vec::new(),
         }
     }
 
     /// Reads a manifest; `folder` is the name it has by default.
     ///
     /// # Errors
-    /// [`InvalidManifest`] for broken YAML, an unknown key (with the nearest known one), or a value that is not understood.
-    pub fn parse(text: &str, folder: &str) -> Result<Self, InvalidManifest> {
-        let value: Value =
-            serde_saphyr::from_str(text).map_err(|error| invalid(format!("broken YAML: {}", display::plain(&error.to_string(), 200))))?;
-        let Value::Object(object) = value else { return Err(invalid("expected a mapping of keys")) };
+    /// [`InvalidYaml`] for broken YAML, an unknown key (with the nearest known one), or a value that is not understood.
+    pub fn parse(text: &str, folder: &str) -> Result<Self, InvalidYaml> {
+        let Value::Object(object) = yaml::parse(text)? else { return Err(invalid("expected a mapping of keys")) };
         known_keys(&object, &KEYS, "")?;
         let mut manifest = Self { component: "plugin.wasm".into(), ..Self::of_lone_component(folder) };
         for (key, value) in &object {
             manifest.read(key, value)?;
         }
         check_name(&manifest.name)?;
+        manifest.warnings.extend(manifest.matcher.as_ref().and_then(Matcher::doubt).map(|doubt| format!("`match.tool`: {doubt}")));
+        if manifest.limits.deadline.is_some_and(|asked| asked > MAX_ASKED) {
+            manifest.warnings.push("`limits.deadline`: more than 10 minutes, which is cut".to_owned());
+        }
         Ok(manifest)
     }
 
-    fn read(&mut self, key: &str, value: &Value) -> Result<(), InvalidManifest> {
+    fn read(&mut self, key: &str, value: &Value) -> Result<(), InvalidYaml> {
         match key {
             "name" => self.name = text(key, value)?,
             "component" | "handler" => self.component = inner_path(key, &text(key, value)?)?,
@@ -152,7 +154,7 @@ impl Manifest {
 }
 
 impl Grants {
-    fn read(&mut self, value: &Value) -> Result<(), InvalidManifest> {
+    fn read(&mut self, value: &Value) -> Result<(), InvalidYaml> {
         let object = mapping("grants", value)?;
         known_keys(object, &GRANT_KEYS, "grants.")?;
         for (key, value) in object {
@@ -167,23 +169,8 @@ impl Grants {
     }
 }
 
-fn invalid(message: impl Into<String>) -> InvalidManifest {
-    InvalidManifest(message.into())
-}
-
-fn expected(key: &str, what: &str, value: &Value) -> InvalidManifest {
-    invalid(format!("`{key}`: expected {what}, found `{}`", display::plain(&value.to_string(), 80)))
-}
-
-fn known_keys(object: &Object, known: &[&str], prefix: &str) -> Result<(), InvalidManifest> {
-    let Some(unknown) = object.keys().find(|key| !known.contains(&key.as_str())) else { return Ok(()) };
-    let shown = display::plain(unknown, 64);
-    let nearest = known.iter().min_by_key(|key| strsim::damerau_levenshtein(key, &shown)).copied().unwrap_or_default();
-    Err(invalid(format!("unknown key `{prefix}{shown}`; the nearest known one is `{prefix}{nearest}`")))
-}
-
 /// Checks a plugin's name: it stands in paths, commands and tables.
-pub(crate) fn check_name(name: &str) -> Result<(), InvalidManifest> {
+pub(crate) fn check_name(name: &str) -> Result<(), InvalidYaml> {
     let legal = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
     if name.is_empty() || name.len() > 64 || name.starts_with(['.', '-']) || !name.chars().all(legal) {
         return Err(invalid(format!("the name `{}` is none: expected up to 64 letters, digits, `-`, `_`, `.`", display::plain(name, 64))));
@@ -191,25 +178,13 @@ pub(crate) fn check_name(name: &str) -> Result<(), InvalidManifest> {
     Ok(())
 }
 
-fn mapping<'a>(key: &str, value: &'a Value) -> Result<&'a Object, InvalidManifest> {
-    value.as_object().ok_or_else(|| expected(key, "a mapping", value))
-}
-
-fn text(key: &str, value: &Value) -> Result<String, InvalidManifest> {
-    value.as_str().map(str::to_owned).ok_or_else(|| expected(key, "text", value))
-}
-
-fn boolean(key: &str, value: &Value) -> Result<bool, InvalidManifest> {
-    value.as_bool().ok_or_else(|| expected(key, "true or false", value))
-}
-
-fn list<T>(key: &str, value: &Value, read: fn(&str) -> Option<T>) -> Result<Vec<T>, InvalidManifest> {
+fn list<T>(key: &str, value: &Value, read: fn(&str) -> Option<T>) -> Result<Vec<T>, InvalidYaml> {
     let items = value.as_array().ok_or_else(|| expected(key, "a list", value))?;
     items.iter().map(|item| item.as_str().and_then(read).ok_or_else(|| unknown_item(key, item))).collect()
 }
 
-fn unknown_item(key: &str, item: &Value) -> InvalidManifest {
-    let known: Vec<_> = if key == "hooks" { Hook::ALL.map(Hook::name).to_vec() } else { Action::ALL.map(Action::word).to_vec() };
+fn unknown_item(key: &str, item: &Value) -> InvalidYaml {
+    let known: Vec<_> = if key == "hooks" { Hook::all().map(Hook::name).collect() } else { Action::ALL.map(Action::word).to_vec() };
     expected(key, &format!("one of {}", known.join(", ")), item)
 }
 
@@ -222,13 +197,13 @@ fn action(word: &str) -> Option<Action> {
 }
 
 /// Reads a path that stays inside the plugin's folder.
-fn inner_path(key: &str, path: &str) -> Result<String, InvalidManifest> {
+fn inner_path(key: &str, path: &str) -> Result<String, InvalidYaml> {
     use std::path::{Component, Path};
     let inside = !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     if inside { Ok(path.to_owned()) } else { Err(invalid(format!("`{key}`: `{}` leaves the plugin's folder", display::plain(path, 80)))) }
 }
 
-fn matcher(value: &Value) -> Result<Option<Matcher>, InvalidManifest> {
+fn matcher(value: &Value) -> Result<Option<Matcher>, InvalidYaml> {
     let object = mapping("match", value)?;
     known_keys(object, &["tool"], "match.")?;
     let Some(pattern) = object.get("tool") else { return Ok(None) };
@@ -236,20 +211,12 @@ fn matcher(value: &Value) -> Result<Option<Matcher>, InvalidManifest> {
     Matcher::parse(&pattern).map(Some).map_err(|error| invalid(format!("`match.tool`: {error}, found `{}`", display::plain(&pattern, 80))))
 }
 
-fn priority(value: &Value) -> Result<i64, InvalidManifest> {
+fn priority(value: &Value) -> Result<i64, InvalidYaml> {
     let number = value.as_i64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()));
     number.ok_or_else(|| expected("priority", "an integer", value))
 }
 
-fn failure_mode(value: &Value) -> Result<FailureMode, InvalidManifest> {
-    match value.as_str() {
-        Some("open") => Ok(FailureMode::Open),
-        Some("closed") => Ok(FailureMode::Closed),
-        _ => Err(expected("on_failure", "open or closed", value)),
-    }
-}
-
-fn settings(value: &Value) -> Result<Object, InvalidManifest> {
+fn settings(value: &Value) -> Result<Object, InvalidYaml> {
     let object = mapping("settings", value)?;
     if value.to_string().len() > MAX_SETTINGS_BYTES {
         return Err(invalid(format!("`settings`: more than {MAX_SETTINGS_BYTES} bytes of JSON")));
@@ -257,7 +224,7 @@ fn settings(value: &Value) -> Result<Object, InvalidManifest> {
     Ok(object.clone())
 }
 
-fn limits(value: &Value) -> Result<Asked, InvalidManifest> {
+fn limits(value: &Value) -> Result<Asked, InvalidYaml> {
     let object = mapping("limits", value)?;
     known_keys(object, &LIMIT_KEYS, "limits.")?;
     let mut asked = Asked::default();
@@ -274,13 +241,13 @@ fn limits(value: &Value) -> Result<Asked, InvalidManifest> {
     Ok(asked)
 }
 
-fn duration(value: &Value) -> Result<Duration, InvalidManifest> {
+fn duration(value: &Value) -> Result<Duration, InvalidYaml> {
     let units = [("ms", 1), ("s", 1000), ("m", 60_000)];
     let millis = with_unit(value, &units).map(Duration::from_millis).filter(|duration| *duration >= crate::limits::MIN_DEADLINE);
     millis.ok_or_else(|| expected("limits.deadline", "a time with its unit, at least 10ms, such as `500ms`, `2s` or `1m`", value))
 }
 
-fn bytes(value: &Value) -> Result<u64, InvalidManifest> {
+fn bytes(value: &Value) -> Result<u64, InvalidYaml> {
     let units = [("KiB", 1024), ("MiB", 1024 * 1024)];
     let bytes = with_unit(value, &units).filter(|bytes| *bytes >= 65_536);
     bytes.ok_or_else(|| expected("limits.memory", "a size with its unit, at least 64KiB, such as `16MiB`", value))

@@ -1,4 +1,4 @@
-//! The way of one hook call through the stages: bound, then for each plugin invoke, check, apply and audit, then the outcome.
+//! The way of one hook call through the stages: bound, then for each plugin or native handler invoke, check, apply and audit, then the outcome.
 //!
 //! Separate because only this file knows the order; the stages do not know each other. Invariant: nothing reaches `apply` but through `check`
 //! or the plugin's failure mode, and every call leaves one audit row.
@@ -6,17 +6,21 @@
 use crate::audit::{OpenRecord, Status};
 use crate::engine::Sandbox;
 use crate::guest::LogLine;
+use crate::handler::{HandlerCall, Running};
 use crate::invoke::{self, CancelFlag, Input, RawReply};
-use crate::plugins::{PluginSet, Slot};
+use crate::plugin::Plugin;
+use crate::set::{PluginSet, Slot, Target};
 use crate::store::Writer;
 use crate::wit::Frame;
 use hook_contract::hook::{Action, Hook, Object};
 use hook_contract::{
-    Chain, Checked, Correlation, Failure, FailureKind, FailureMode, Flow, InvalidPayload, Outcome, Payload, Scope, Terms, Version, check,
+    Chain, ChainMode, ChainPolicy, Checked, Correlation, Failure, FailureKind, Flow, InvalidPayload, Outcome, Payload, Scope, Terms,
+    Version, check,
 };
 use serde_json::{Value, json};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 /// One event that plugins are asked about.
@@ -76,6 +80,10 @@ pub struct CallReport {
     pub code: Option<&'static str>,
     /// What a person can do about that failure.
     pub hint: Option<String>,
+    /// What was decided, by the plugin or by its failure mode.
+    pub decision: Option<Action>,
+    /// Whether that was applied: a plugin in monitor mode only says what it would have done.
+    pub applied: bool,
     /// Fuel used, where it is known.
     pub fuel: Option<u64>,
     /// Time in the guest.
@@ -105,6 +113,8 @@ impl CallReport {
             "status": self.status.word(),
             "code": self.code,
             "hint": self.hint,
+            "decision": self.decision.map(Action::word),
+            "applied": self.applied,
             "fuel": self.fuel,
             "guest_us": u64::try_from(self.guest_time.as_micros()).unwrap_or(u64::MAX),
             "memory_bytes": self.memory,
@@ -120,7 +130,7 @@ pub enum InvokeError {
     /// The payload breaks the hook's schema; no plugin was asked.
     #[error(transparent)]
     InvalidPayload(#[from] InvalidPayload),
-    /// The call was cancelled: nothing was decided, and nothing is permitted by it.
+    /// The call was cancelled: nothing was decided, and nothing is permitted by it. A hook that decides counts as blocked.
     #[error("the call was cancelled")]
     Cancelled,
 }
@@ -131,17 +141,20 @@ pub(crate) struct Bench {
     pub(crate) sandbox: Arc<Sandbox>,
     pub(crate) writer: Arc<Writer>,
     pub(crate) version: Version,
+    pub(crate) policy: ChainPolicy,
     pub(crate) project: Arc<str>,
 }
 
-/// Asks the plugins on this thread.
+/// Asks the plugins on this thread; those of a hook that only observes on others beside it.
 pub(crate) fn run(bench: &Bench, set: &PluginSet, invocation: Invocation) -> Result<Invoked, InvokeError> {
     let mut call = Call::begin(bench, set, invocation)?;
+    if call.side_by_side() {
+        let steps = call.rest();
+        let raws = ask_side_by_side(&call, &steps);
+        call.finish_all(steps, raws);
+    }
     while let Some(step) = call.next() {
-        let raw = match &step.slot.ready {
-            Ok(plugin) => Ok(invoke::call(&bench.sandbox, plugin, call.input(&step))),
-            Err(failure) => Err(failure.clone()),
-        };
+        let raw = call.ask(&step.slot);
         call.finish(step, raw);
     }
     call.end(set)
@@ -150,15 +163,45 @@ pub(crate) fn run(bench: &Bench, set: &PluginSet, invocation: Invocation) -> Res
 /// Asks the plugins in a future; dropping it stops the guest and writes the open record.
 pub(crate) async fn run_async(bench: &Bench, set: &PluginSet, invocation: Invocation) -> Result<Invoked, InvokeError> {
     let mut call = Call::begin(bench, set, invocation)?;
+    if call.side_by_side() {
+        let steps = call.rest();
+        let raws = futures_util::future::join_all(steps.iter().map(|step| call.ask_async(&step.slot))).await;
+        call.finish_all(steps, raws);
+    }
     while let Some(step) = call.next() {
-        let raw = match &step.slot.ready {
-            Ok(plugin) => Ok(invoke::call_async(&bench.sandbox, plugin, call.input(&step)).await),
-            Err(failure) => Err(failure.clone()),
-        };
+        let raw = call.ask_async(&step.slot).await;
         call.finish(step, raw);
     }
     call.end(set)
 }
+
+/// Calls native handlers on threads of their own, and guests on as many threads as the machine runs at once.
+fn ask_side_by_side(call: &Call<'_>, steps: &[Step]) -> Vec<RawReply> {
+    let begun: Vec<_> = steps.iter().map(|step| call.begin_native(&step.slot)).collect();
+    let answers: Vec<_> = steps.iter().map(|_| OnceLock::new()).collect();
+    let guests: Vec<_> = steps.iter().zip(&answers).zip(&begun).filter(|(_, begun)| begun.is_none()).map(|(guest, _)| guest).collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((step, answer)) = guests.get(next.fetch_add(1, Ordering::Relaxed)) {
+            answer.get_or_init(|| call.ask(&step.slot));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..guests.len().min(*PARALLELISM) {
+            // Without a thread more, the others do its part.
+            drop(std::thread::Builder::new().name("geode-beside".into()).spawn_scoped(scope, work));
+        }
+        work();
+    });
+    let missing = || RawReply::failed(Failure::new(FailureKind::HostBusy, "nobody called it"));
+    let finish = |(begun, answer): (Option<Running>, OnceLock<RawReply>)| match begun {
+        Some(running) => running.finish(),
+        None => answer.into_inner().unwrap_or_else(missing),
+    };
+    begun.into_iter().zip(answers).map(finish).collect()
+}
+
+static PARALLELISM: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
 
 /// A plugin that is about to be asked, with its record open.
 #[derive(Debug)]
@@ -175,6 +218,7 @@ struct Ending {
     failure: Option<FailureKind>,
     /// What was decided, by the plugin or by its failure mode.
     action: Option<Action>,
+    applied: bool,
     ignored: String,
 }
 
@@ -186,6 +230,8 @@ struct Call<'a> {
     correlation: Arc<Correlation>,
     cwd: String,
     cancel: CancelFlag,
+    /// Whether a native handler ended the call.
+    cancelled: bool,
     arrived: Instant,
     left: VecDeque<Arc<Slot>>,
     reports: Vec<CallReport>,
@@ -196,24 +242,34 @@ impl<'a> Call<'a> {
         let arrived = Instant::now();
         let Invocation { hook, payload, correlation, cwd, cancel } = invocation;
         let payload = tracing::debug_span!("bound", hook = hook.name()).in_scope(|| Payload::new(hook, payload))?;
-        let chain = Chain::new(Scope { version: bench.version, correlation: correlation.clone() }, payload);
+        let chain = Chain::new(Scope { version: bench.version, correlation: correlation.clone(), policy: bench.policy }, payload);
         let left = set.chain(hook).cloned().collect();
-        Ok(Self { bench, chain, correlation: Arc::new(correlation), cwd, cancel, arrived, left, reports: Vec::new() })
+        let correlation = Arc::new(correlation);
+        Ok(Self { bench, chain, correlation, cwd, cancel, cancelled: false, arrived, left, reports: Vec::new() })
     }
 
     fn hook(&self) -> Hook {
         self.chain.payload().hook()
     }
 
+    /// Says whether the plugins are asked side by side: never where one's answer changes what the next is shown.
+    fn side_by_side(&self) -> bool {
+        self.hook().observes() && self.bench.policy.mode == ChainMode::SideBySide && self.left.len() > 1
+    }
+
+    /// Opens the records of all that this event wakes.
+    fn rest(&mut self) -> Vec<Step> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+
     /// Opens the record of the next plugin that this event wakes.
     fn next(&mut self) -> Option<Step> {
-        if self.cancel.is_cancelled() {
+        if self.cancelled || self.cancel.is_cancelled() {
             return None;
         }
-        let tool = self.chain.payload().view().payload.get("tool_name").and_then(Value::as_str).map(str::to_owned);
         loop {
             let slot = self.left.pop_front()?;
-            if wakes(&slot, tool.as_deref()) {
+            if wakes(&slot, self.chain.payload().effective()) {
                 let bench = self.bench;
                 let mut record = OpenRecord::open(&bench.writer, self.hook(), &slot.name, &bench.project, &self.correlation, &slot.digest);
                 record.note(|row| row.queue_time = self.arrived.elapsed());
@@ -222,15 +278,38 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn input(&self, step: &Step) -> Input<'_> {
-        let full_payload = step.slot.ready.as_ref().is_ok_and(|plugin| plugin.full_payload);
+    /// Asks one on this thread.
+    fn ask(&self, slot: &Slot) -> RawReply {
+        match &slot.ready {
+            Ok(Target::Plugin(plugin)) => invoke::call(&self.bench.sandbox, plugin, self.input(plugin)),
+            Ok(Target::Native(handler)) => handler.start(self.handler_call()).finish(),
+            Err(failure) => RawReply::failed(failure.clone()),
+        }
+    }
+
+    async fn ask_async(&self, slot: &Slot) -> RawReply {
+        match &slot.ready {
+            Ok(Target::Plugin(plugin)) => invoke::call_async(&self.bench.sandbox, plugin, self.input(plugin)).await,
+            Ok(Target::Native(handler)) => handler.call_async(self.handler_call()).await,
+            Err(failure) => RawReply::failed(failure.clone()),
+        }
+    }
+
+    fn begin_native(&self, slot: &Slot) -> Option<Running> {
+        match &slot.ready {
+            Ok(Target::Native(handler)) => Some(handler.start(self.handler_call())),
+            _ => None,
+        }
+    }
+
+    fn input(&self, plugin: &Plugin) -> Input<'_> {
         let payload = self.chain.payload();
-        let shown = payload.shown(full_payload);
+        let shown = payload.shown(plugin.full_payload);
         let view = payload.view();
         // Shown the real payload, a plugin misses nothing.
         let whole = std::ptr::eq(shown, payload.effective());
         let frame = Frame {
-            schema_version: self.bench.version.schema_version(),
+            schema_version: self.hook().schema_version(self.bench.version),
             correlation: &self.correlation,
             cwd: &self.cwd,
             workspace: &self.bench.project,
@@ -240,21 +319,37 @@ impl<'a> Call<'a> {
         Input { hook: self.hook(), payload: shown, frame, cancel: &self.cancel }
     }
 
+    fn handler_call(&self) -> HandlerCall {
+        let view = self.chain.payload().view();
+        HandlerCall {
+            hook: self.hook(),
+            payload: view.payload.clone(),
+            correlation: Arc::clone(&self.correlation),
+            cwd: self.cwd.clone(),
+            workspace: Arc::clone(&self.bench.project),
+            redacted: view.redacted.clone(),
+            reduced: view.reduced.clone(),
+            cancel: self.cancel.clone(),
+        }
+    }
+
+    fn finish_all(&mut self, steps: Vec<Step>, raws: Vec<RawReply>) {
+        for (step, raw) in steps.into_iter().zip(raws) {
+            self.finish(step, raw);
+        }
+    }
+
     /// Checks and applies a reply, or lets the failure mode answer; closes the record.
-    fn finish(&mut self, step: Step, raw: Result<RawReply, Failure>) {
+    fn finish(&mut self, step: Step, raw: RawReply) {
         let Step { slot, mut record } = step;
-        let (reply, log, fuel, guest_time, memory) = match raw {
-            Ok(RawReply { reply, log, fuel, guest_time, memory }) => (reply, log, fuel, guest_time, memory),
-            Err(failure) => (Err(failure), Vec::new(), None, Duration::ZERO, 0),
-        };
+        let RawReply { reply, log, fuel, guest_time, memory } = raw;
         let hook = self.hook();
         let checked = reply.and_then(|reply| {
-            let plugin = slot.ready.as_ref();
-            let actions = plugin.map(|plugin| plugin.actions(hook)).unwrap_or_default();
-            let terms = Terms { actions, full_payload: plugin.is_ok_and(|plugin| plugin.full_payload), version: self.bench.version };
+            let terms = Terms { actions: slot.actions(hook), full_payload: slot.full_payload(), version: self.bench.version };
             tracing::debug_span!("check", plugin = &*slot.name).in_scope(|| check(self.chain.payload(), reply, terms))
         });
         let ending = tracing::debug_span!("apply", plugin = &*slot.name).in_scope(|| match checked {
+            checked if slot.monitored => self.watch(&slot, checked),
             Ok(checked) => self.accept(&slot.name, checked),
             Err(failure) => self.reject(&slot, &failure),
         });
@@ -262,14 +357,26 @@ impl<'a> Call<'a> {
             row.status = ending.status;
             row.failure = ending.failure;
             row.action = ending.action.map_or("", Action::word);
-            row.applied = ending.action.is_some();
+            row.applied = ending.applied;
             row.ignored = ending.ignored;
             row.guest_time = guest_time;
             row.fuel = fuel;
             row.memory = memory;
         });
-        self.report(&slot, ending.status, ending.failure, log, (fuel, guest_time, memory));
+        self.reports.push(CallReport {
+            plugin: slot.name.to_string(),
+            status: ending.status,
+            code: ending.failure.map(FailureKind::code),
+            hint: ending.failure.map(|kind| kind.hint(&slot.name)),
+            decision: ending.action,
+            applied: ending.applied,
+            fuel,
+            guest_time,
+            memory,
+            log,
+        });
         tracing::debug_span!("audit", plugin = &*slot.name).in_scope(|| drop(record));
+        self.cancelled |= ending.failure == Some(FailureKind::Cancelled);
         if ending.flow == Flow::Stop {
             self.left.clear();
         }
@@ -279,41 +386,30 @@ impl<'a> Call<'a> {
         let action = checked.decision.as_ref().map(|decision| decision.action);
         let ignored = checked.ignored.join(",");
         let flow = self.chain.apply(plugin, checked);
-        Ending { flow, status: action.map_or(Status::Ok, Status::of), failure: None, action, ignored }
+        Ending { flow, status: action.map_or(Status::Ok, Status::of), failure: None, action, applied: action.is_some(), ignored }
     }
 
     fn reject(&mut self, slot: &Slot, failure: &Failure) -> Ending {
-        // A cancelled plugin did not fail: the whole call ends, and no failure mode answers for it.
-        let mode = if failure.kind == FailureKind::Cancelled { FailureMode::Open } else { slot.mode };
-        let (flow, answer) = self.chain.fail(&slot.name, failure, mode);
-        let action = answer.map(|answer| answer.action);
+        let (flow, action) = self.chain.fail(&slot.name, failure, slot.mode);
         let status = action.filter(|action| action.blocks()).map_or(Status::Error, Status::of);
-        Ending { flow, status, failure: Some(failure.kind), action, ignored: String::new() }
+        Ending { flow, status, failure: Some(failure.kind), action, applied: action.is_some(), ignored: String::new() }
     }
 
-    fn report(
-        &mut self,
-        slot: &Slot,
-        status: Status,
-        failure: Option<FailureKind>,
-        log: Vec<LogLine>,
-        used: (Option<u64>, Duration, usize),
-    ) {
-        let (fuel, guest_time, memory) = used;
-        self.reports.push(CallReport {
-            plugin: slot.name.to_string(),
-            status,
-            code: failure.map(FailureKind::code),
-            hint: failure.map(|kind| kind.hint(&slot.name)),
-            fuel,
-            guest_time,
-            memory,
-            log,
-        });
+    /// Says what a plugin in monitor mode would have done.
+    fn watch(&self, slot: &Slot, checked: Result<Checked, Failure>) -> Ending {
+        let (action, failure, ignored) = match checked {
+            Ok(checked) => (checked.decision.map(|decision| decision.action), None, checked.ignored.join(",")),
+            Err(failure) => {
+                let answer = self.chain.answer_for(&slot.name, &failure, slot.mode);
+                (answer.map(|answer| answer.action), Some(failure.kind), String::new())
+            }
+        };
+        let status = if failure.is_some() { Status::Error } else { Status::Ok };
+        Ending { flow: Flow::Next, status, failure, action, applied: false, ignored }
     }
 
     fn end(self, set: &PluginSet) -> Result<Invoked, InvokeError> {
-        if self.cancel.is_cancelled() {
+        if self.cancelled || self.cancel.is_cancelled() {
             return Err(InvokeError::Cancelled);
         }
         let hook = self.hook();
@@ -322,10 +418,10 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Says whether a plugin's matcher wakes it for a tool; a failed plugin is always asked.
-fn wakes(slot: &Slot, tool: Option<&str>) -> bool {
-    match (&slot.ready, tool) {
-        (Ok(plugin), Some(tool)) => plugin.matcher.as_ref().is_none_or(|matcher| matcher.matches(tool)),
-        _ => true,
-    }
+/// Says whether a plugin's matcher wakes it: held against the real call, not against what plugins see of it. A failed plugin is always asked.
+fn wakes(slot: &Slot, payload: &Object) -> bool {
+    let matcher = slot.plugin().and_then(|plugin| plugin.matcher.as_ref());
+    let tool = payload.get("tool_name").and_then(Value::as_str);
+    let arguments = payload.get("arguments").and_then(Value::as_object);
+    matcher.zip(tool).is_none_or(|(matcher, tool)| matcher.matches(tool, arguments))
 }

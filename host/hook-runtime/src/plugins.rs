@@ -1,7 +1,7 @@
-//! The set of plugins: what the roots hold, what the trust record says of it, and what is called for each hook.
+//! From files to plugins: what the roots hold, what the trust record and the operator say of it, and what is loaded.
 //!
-//! Separate because it is made anew on each load and never changed afterwards: calls under way keep the set they began with. Invariant: every
-//! file has a state and the next command to type; what nobody vouched for has no effect.
+//! Separate because it is done once for each load. Invariant: every file has a state and the next command to type; what nobody vouched for
+//! has no effect.
 
 use crate::bind::{Linkers, bind};
 use crate::cache::CompileCache;
@@ -11,7 +11,9 @@ use crate::inspect::Inspection;
 use crate::limits::Limits;
 use crate::load::{self, ComponentBytes};
 use crate::manifest::{Grants, Manifest};
+use crate::operator::{OperatorConfig, PluginMode};
 use crate::plugin::Plugin;
+use crate::set::{PluginSet, Slot, Target};
 use crate::trust::{TrustRecord, TrustStore};
 use hook_contract::hook::Hook;
 use hook_contract::{Failure, FailureKind, FailureMode};
@@ -66,6 +68,8 @@ pub struct PluginStatus {
     pub priority: i64,
     /// What it answers when it fails.
     pub on_failure: FailureMode,
+    /// Whether its answers count.
+    pub mode: PluginMode,
     /// The rights it has, or where it waits, asks for.
     pub grants: Grants,
     /// Its budgets.
@@ -80,6 +84,8 @@ pub struct PluginStatus {
     pub withheld: bool,
     /// One line from its author.
     pub description: String,
+    /// What its manifest probably does not mean, in words.
+    pub warnings: Vec<String>,
 }
 
 impl PluginStatus {
@@ -93,44 +99,6 @@ impl PluginStatus {
     }
 }
 
-/// One place in a hook's chain.
-#[derive(Debug)]
-pub(crate) struct Slot {
-    pub(crate) level: Level,
-    pub(crate) name: Arc<str>,
-    priority: i64,
-    pub(crate) mode: FailureMode,
-    pub(crate) digest: Arc<str>,
-    hooks: Vec<Hook>,
-    pub(crate) ready: Result<Plugin, Failure>,
-}
-
-/// The plugins of a host.
-#[derive(Debug, Default)]
-pub(crate) struct PluginSet {
-    slots: Vec<Arc<Slot>>,
-    pub(crate) statuses: Vec<PluginStatus>,
-    /// How many entries of the roots were not looked at.
-    pub(crate) unread: usize,
-}
-
-impl PluginSet {
-    /// Returns a hook's chain, in the order of calling.
-    pub(crate) fn chain(&self, hook: Hook) -> impl Iterator<Item = &Arc<Slot>> {
-        self.slots.iter().filter(move |slot| slot.hooks.contains(&hook))
-    }
-
-    /// Returns the plugins that wait for trust, would serve a hook, and do not answer closed meanwhile.
-    pub(crate) fn waiting(&self, hook: Hook) -> impl Iterator<Item = &PluginStatus> {
-        let waits = |status: &PluginStatus| match status.state {
-            PluginState::New => true,
-            PluginState::Changed => status.on_failure == FailureMode::Open,
-            _ => false,
-        };
-        self.statuses.iter().filter(move |status| waits(status) && status.hooks.contains(&hook))
-    }
-}
-
 /// Everything that a set is made with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Workshop<'a> {
@@ -138,6 +106,7 @@ pub(crate) struct Workshop<'a> {
     pub(crate) linkers: &'a Linkers,
     pub(crate) cache: Option<&'a CompileCache>,
     pub(crate) limits: Limits,
+    pub(crate) operator: &'a OperatorConfig,
 }
 
 /// A candidate, and what the trust record says of it.
@@ -309,20 +278,20 @@ fn judge_vanished(record: &TrustRecord, level: Level, off: bool) -> Judged {
 /// Makes the set. `earlier` is the set that is active now: where a new file is bad, its plugin stays.
 pub(crate) fn assemble(workshop: Workshop<'_>, roots: &[Root], trust: &TrustStore, earlier: &PluginSet) -> std::io::Result<PluginSet> {
     let (judged, unread) = judge_all(roots, trust)?;
-    let mut set = PluginSet { unread, ..PluginSet::default() };
-    let mut seen = HashMap::new();
+    let (mut slots, mut statuses) = (Vec::new(), Vec::new());
+    let mut seen: Seen = earlier.handlers().map(|(hook, name)| ((hook, name.to_owned()), Identity::default())).collect();
     for one in judged {
         let (slot, status) = make(workshop, &one, trust, earlier, &mut seen);
-        set.statuses.push(status);
-        set.slots.extend(slot);
+        statuses.push(status);
+        slots.extend(slot);
     }
-    // Stable: equal priorities keep the order of registration, user before project, then by name.
-    set.slots.sort_by_key(|slot| slot.priority);
-    Ok(set)
+    Ok(PluginSet::new(slots, statuses, unread, earlier))
 }
 
-/// Names that are taken, by hook and name: the digest and settings of who took them.
-type Seen = HashMap<(Hook, String), (String, String)>;
+/// Digest and settings; empty for a native handler.
+type Identity = (String, String);
+/// Names that are taken, by hook and name, and who took them.
+type Seen = HashMap<(Hook, String), Identity>;
 
 fn make(
     workshop: Workshop<'_>,
@@ -382,7 +351,7 @@ fn unique(plugin: Plugin, one: &Judged, seen: &mut Seen) -> Result<Plugin, Failu
             let what = if *earlier == identity {
                 "the same plugin is in the user's folder, and is called once"
             } else {
-                "a plugin of the user's folder bears the same name"
+                "a plugin of the user's folder, or a native handler, bears the same name"
             };
             return Err(Failure::new(FailureKind::DuplicateName, what));
         }
@@ -398,20 +367,21 @@ fn kept(one: &Judged, trust: &TrustStore, earlier: &PluginSet, status: &PluginSt
     if matches!(status.state, PluginState::Disabled | PluginState::Vanished | PluginState::New) {
         return None;
     }
-    let slot = earlier.slots.iter().find(|slot| slot.level == one.candidate.level && *slot.name == *one.candidate.name)?;
-    let vouched = slot.level == Level::User || trust.vouches_for(&slot.digest);
+    let slot = earlier.plugin_of(one.candidate.level, &one.candidate.name)?;
+    let vouched = one.candidate.level == Level::User || trust.vouches_for(&slot.digest);
     (slot.ready.is_ok() && vouched).then(|| Arc::clone(slot))
 }
 
 fn slot(one: &Judged, status: &PluginStatus, ready: Result<Plugin, Failure>) -> Arc<Slot> {
     Arc::new(Slot {
-        level: one.candidate.level,
+        level: Some(one.candidate.level),
         name: status.name.as_str().into(),
         priority: status.priority,
         mode: status.on_failure,
+        monitored: status.mode == PluginMode::Monitor,
         digest: status.digest.as_str().into(),
         hooks: status.hooks.clone(),
-        ready,
+        ready: ready.map(|plugin| Target::Plugin(Box::new(plugin))),
     })
 }
 
@@ -422,6 +392,10 @@ fn status_of(workshop: Workshop<'_>, one: &Judged) -> PluginStatus {
         Verdict::Run(grants) => (PluginState::Active, grants.clone()),
         Verdict::Not(state, _) => (*state, asked),
     };
+    let overridden = workshop.operator.of(one.name());
+    // Of what waits, what it asks for is shown; it does not answer.
+    let on_failure = manifest.filter(|_| state == PluginState::New).map_or_else(|| one.mode(), |manifest| manifest.on_failure);
+    let recorded = one.record.as_ref().map(TrustRecord::plugin_mode).unwrap_or_default();
     PluginStatus {
         name: one.candidate.name.clone(),
         level: one.candidate.level,
@@ -429,8 +403,8 @@ fn status_of(workshop: Workshop<'_>, one: &Judged) -> PluginStatus {
         state,
         hooks: one.hooks(),
         priority: one.priority(),
-        // Of what waits, what it asks for is shown; it does not answer.
-        on_failure: manifest.filter(|_| state == PluginState::New).map_or_else(|| one.mode(), |manifest| manifest.on_failure),
+        on_failure: overridden.on_failure.unwrap_or(on_failure),
+        mode: overridden.mode.unwrap_or(recorded),
         grants,
         limits: manifest.map_or(workshop.limits, |manifest| workshop.limits.narrowed(&manifest.limits)),
         digest: one.bytes.as_ref().map(|bytes| bytes.digest.to_hex().to_string()).unwrap_or_default(),
@@ -438,5 +412,6 @@ fn status_of(workshop: Workshop<'_>, one: &Judged) -> PluginStatus {
         kept: false,
         withheld: one.withheld(),
         description: manifest.map(|manifest| manifest.description.clone()).unwrap_or_default(),
+        warnings: manifest.map(|manifest| manifest.warnings.clone()).unwrap_or_default(),
     }
 }

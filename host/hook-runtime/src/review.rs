@@ -6,6 +6,7 @@
 use crate::directories::Directories;
 use crate::discover::{Level, Root};
 use crate::inspect::Inspection;
+use crate::operator::PluginMode;
 use crate::plugins::{Judged, PluginState, Verdict, judge_all, project_key};
 use crate::trust::{TrustError, TrustRecord, TrustStore};
 use hook_contract::hook::{Action, Hook};
@@ -35,6 +36,24 @@ pub struct Review {
     /// What is different from what was trusted, in words; empty where it never was.
     pub changes: Vec<String>,
     record: TrustRecord,
+}
+
+impl Review {
+    /// Has the plugin evaluated and audited only, or its answers applied, by the word of whoever trusts it.
+    #[must_use]
+    pub fn in_mode(mut self, mode: PluginMode) -> Self {
+        self.record.monitored = mode == PluginMode::Monitor;
+        self.asks.push(format!("by your word: `mode: {}`", mode.word()));
+        self
+    }
+
+    /// Sets what it answers when it fails, whatever its manifest says.
+    #[must_use]
+    pub fn failing(mut self, mode: FailureMode) -> Self {
+        self.record.closed = mode == FailureMode::Closed;
+        self.asks.push(format!("by your word: `on_failure: {}`", mode.word()));
+        self
+    }
 }
 
 /// What a person can, and cannot, vouch for.
@@ -114,6 +133,7 @@ fn review_one(judged: &Judged, project: &str) -> Result<Review, Failure> {
         hooks: hooks.iter().map(|hook| hook.name().to_owned()).collect(),
         priority: manifest.priority,
         closed: manifest.on_failure == FailureMode::Closed,
+        monitored: false,
         actions: manifest.grants.actions.as_ref().map(|actions| actions.iter().map(|action| action.word().to_owned()).collect()),
         full_payload: manifest.grants.full_payload,
         trusted_at: SystemTime::now().duration_since(UNIX_EPOCH).map(|age| age.as_secs()).unwrap_or_default(),
@@ -172,6 +192,7 @@ fn changes(earlier: &TrustRecord, now: &TrustRecord) -> Vec<String> {
     differ("actions", actions(earlier), actions(now));
     differ("full_payload", earlier.full_payload.to_string(), now.full_payload.to_string());
     differ("on_failure", earlier.mode().word().to_owned(), now.mode().word().to_owned());
+    differ("mode", earlier.plugin_mode().word().to_owned(), now.plugin_mode().word().to_owned());
     differ("priority", earlier.priority.to_string(), now.priority.to_string());
     changes
 }

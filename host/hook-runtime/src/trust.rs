@@ -5,6 +5,7 @@
 
 use crate::files::{ReadError, open_lock, read_plain, write_private};
 use crate::manifest::Grants;
+use crate::operator::PluginMode;
 use hook_contract::FailureMode;
 use hook_contract::hook::{Action, Hook};
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,9 @@ pub(crate) struct TrustRecord {
     pub(crate) priority: i64,
     /// Whether it answers closed when it fails.
     pub(crate) closed: bool,
+    /// Whether nothing that it answers is applied.
+    #[serde(default)]
+    pub(crate) monitored: bool,
     /// The actions granted; `None` means every action of its hooks but `allow`.
     pub(crate) actions: Option<Vec<String>>,
     /// Whether the real payload was granted.
@@ -38,6 +42,10 @@ pub(crate) struct TrustRecord {
 impl TrustRecord {
     pub(crate) fn mode(&self) -> FailureMode {
         if self.closed { FailureMode::Closed } else { FailureMode::Open }
+    }
+
+    pub(crate) fn plugin_mode(&self) -> PluginMode {
+        if self.monitored { PluginMode::Monitor } else { PluginMode::Enforce }
     }
 
     pub(crate) fn hooks(&self) -> Vec<Hook> {

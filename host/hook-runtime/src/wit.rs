@@ -98,6 +98,18 @@ macro_rules! for_hook {
                 type $interface = $crate::wit::Stop;
                 $body
             }
+            H::PermissionDenied => {
+                type $interface = $crate::wit::PermissionDenied;
+                $body
+            }
+            H::TurnEnd => {
+                type $interface = $crate::wit::TurnEnd;
+                $body
+            }
+            H::ConfigReload => {
+                type $interface = $crate::wit::ConfigReload;
+                $body
+            }
         }
     }};
 }
@@ -525,6 +537,31 @@ deciding!(
         }
     }
 );
+
+observing!(PermissionDenied, permission_denied, |f| hooks::permission_denied::Payload {
+    tool_name: f.text("tool_name"),
+    arguments: f.json("arguments"),
+    deny_reason: f.text("deny_reason"),
+    principal_id: f.optional_text("principal_id"),
+    principal_type: f.optional_text("principal_type"),
+});
+
+observing!(TurnEnd, turn_end, |f| hooks::turn_end::Payload {
+    success: f.boolean("success"),
+    iteration_count: f.integer("iteration_count"),
+    final_answer: f.optional_text("final_answer"),
+    input_tokens: f.optional_integer("input_tokens"),
+    output_tokens: f.optional_integer("output_tokens"),
+    started_at_ms: f.optional_integer("started_at_ms"),
+    ended_at_ms: f.optional_integer("ended_at_ms"),
+});
+
+observing!(ConfigReload, config_reload, |f| hooks::config_reload::Payload {
+    reload_counter: f.integer("reload_counter"),
+    config_source: f.text("config_source"),
+    success: f.boolean("success"),
+    failure_reason: f.text("failure_reason"),
+});
 
 /// Returns the full name of a hook's interface.
 pub(crate) fn interface_name(hook: Hook) -> String {

@@ -1,9 +1,10 @@
 //! A plugin for tests: does what its settings say, the bad things included.
 //!
-//! Settings: `act` (see [`misbehave`]) comes first; then `decide` names an answer, with `text` or `arguments` where it needs one.
+//! Settings: `fuel` and `memory` are used up first; then comes `act` (see [`misbehave`]; `echo` logs what it was shown); then `decide`, a
+//! decision document, or an action's word for one whose reason and instruction are `text`; `feedback` stands beside it.
 
-use geode_hook_sdk::Reply;
 use geode_hook_sdk::prelude::*;
+use geode_hook_sdk::{EvidenceKind, EvidenceRef, Reply};
 use serde::Deserialize;
 use serde_json::Value;
 use std::hint::black_box;
@@ -11,19 +12,94 @@ use std::hint::black_box;
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Script {
+    fuel: u64,
+    memory: usize,
     act: String,
-    decide: String,
+    decide: Value,
     text: String,
-    arguments: Value,
     feedback: Option<String>,
+}
+
+/// The public contract's decision, as JSON has it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Document {
+    action: Option<String>,
+    reason: String,
+    updates: Value,
+    instruction: String,
+    additional_misses: Vec<String>,
+    evidence_refs: Vec<Evidence>,
+}
+
+#[derive(Deserialize)]
+struct Evidence {
+    kind: String,
+    schema_id: String,
+    authority: String,
+    reference: String,
 }
 
 struct Scripted;
 
-fn script() -> Result<Script, Failure> {
+/// Does what the settings say; `typed` makes an action of the document, or nothing where the hook has no such action.
+fn perform<A>(
+    ctx: &Context,
+    payload: &impl std::fmt::Debug,
+    typed: impl FnOnce(&Document) -> Option<Reply<A>>,
+) -> Result<Reply<A>, Failure> {
     let script: Script = geode_hook_sdk::settings()?;
+    let hoard = black_box(vec![1_u8; script.memory]);
+    spin(script.fuel);
+    drop(hoard);
     misbehave(&script.act)?;
-    Ok(script)
+    if script.act == "echo" {
+        log::info(format!("{payload:?} cwd={} workspace={} reduced={:?} redacted={:?}", ctx.cwd, ctx.workspace, ctx.reduced, ctx.redacted));
+    }
+    let reply = match script.decide {
+        Value::Null => pass(),
+        Value::String(action) => {
+            let misses = vec![script.text.clone()];
+            answer(
+                Document {
+                    action: Some(action),
+                    reason: script.text.clone(),
+                    instruction: script.text,
+                    additional_misses: misses,
+                    ..Document::default()
+                },
+                typed,
+            )?
+        }
+        document => answer(serde_json::from_value(document).map_err(|error| failed(error.to_string()))?, typed)?,
+    };
+    Ok(match script.feedback {
+        Some(text) => reply.feedback(text),
+        None => reply,
+    })
+}
+
+fn answer<A>(document: Document, typed: impl FnOnce(&Document) -> Option<Reply<A>>) -> Result<Reply<A>, Failure> {
+    let reply = typed(&document).ok_or_else(|| failed("this hook has no such action"))?;
+    document.evidence_refs.into_iter().try_fold(reply.reason(document.reason), |reply, evidence| {
+        let kind = match evidence.kind.as_str() {
+            "crucible_evidence" => EvidenceKind::CrucibleEvidence,
+            "legacy" => EvidenceKind::Legacy,
+            "native_receipt" => EvidenceKind::NativeReceipt,
+            "runtime_event" => EvidenceKind::RuntimeEvent,
+            "sil_eval" => EvidenceKind::SilEval,
+            _ => return Err(failed("no such kind of evidence")),
+        };
+        let Evidence { schema_id, authority, reference, .. } = evidence;
+        Ok(reply.evidence(EvidenceRef { kind, schema_id, authority, reference }))
+    })
+}
+
+/// Uses about that much fuel.
+fn spin(fuel: u64) {
+    for step in 0..fuel / 8 {
+        black_box(step);
+    }
 }
 
 /// Does something that a plugin should not, or reports what it can reach.
@@ -55,6 +131,7 @@ fn misbehave(act: &str) -> Result<(), Failure> {
             _ => Err(failed("state is not denied")),
         },
         "reach" => Err(failed(reach())),
+        "escapes" => Err(failed("\u{1b}]0;owned\u{7}\u{202e}")),
         _ => Ok(()),
     }
 }
@@ -81,7 +158,10 @@ fn reach() -> String {
     let year = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| 1970 + age.as_secs() / 31_556_952);
     let file = std::fs::read("/etc/passwd").is_err() && std::fs::write("out.txt", "x").is_err();
     let socket = std::net::TcpStream::connect("127.0.0.1:1").is_err() && std::net::UdpSocket::bind("127.0.0.1:0").is_err();
-    let random = { use std::hash::BuildHasher as _; std::hash::RandomState::new().hash_one(1) };
+    let random = {
+        use std::hash::BuildHasher as _;
+        std::hash::RandomState::new().hash_one(1)
+    };
     format!(
         "slept={slept} year={year} env={} args={} file_denied={file} socket_denied={socket} random={random}",
         std::env::vars().count(),
@@ -89,125 +169,73 @@ fn reach() -> String {
     )
 }
 
-fn with_feedback<A>(reply: Reply<A>, script: &Script) -> Reply<A> {
-    match &script.feedback {
-        Some(text) => reply.feedback(text.as_str()),
-        None => reply,
-    }
-}
-
-impl UserPromptSubmit for Scripted {
-    fn user_prompt_submit(_: &Context, _: &user_prompt_submit::Payload) -> Result<user_prompt_submit::Reply, Failure> {
-        let script = script()?;
-        let reply = match script.decide.as_str() {
-            "block" => block(script.text.as_str()),
-            "rewrite" => rewrite(script.text.as_str()),
-            "continue" => proceed(),
-            _ => pass(),
-        };
-        Ok(with_feedback(reply, &script))
-    }
-}
-
-impl PreToolUse for Scripted {
-    fn pre_tool_use(ctx: &Context, call: &pre_tool_use::Payload) -> Result<pre_tool_use::Reply, Failure> {
-        let script = script()?;
-        let reply = match script.decide.as_str() {
-            "block" => block(script.text.as_str()),
-            "ask" => request_permission(script.text.as_str()),
-            "continue" => proceed(),
-            "rewrite" => rewrite(script.arguments.clone()),
-            "bad-json" => rewrite(pre_tool_use::Updates { tool_name: None, arguments: Some("{".into()) }),
-            // Tells what it was shown.
-            "echo" => block(format!("tool={} arguments={} cwd={} workspace={} reduced={:?} redacted={:?}", call.tool_name, call.arguments, ctx.cwd, ctx.workspace, ctx.reduced, ctx.redacted)),
-            _ => pass(),
-        };
-        Ok(with_feedback(reply, &script))
-    }
-}
-
-impl PermissionRequest for Scripted {
-    fn permission_request(_: &Context, _: &permission_request::Payload) -> Result<permission_request::Reply, Failure> {
-        let script = script()?;
-        Ok(match script.decide.as_str() {
-            "allow" => allow(script.text.as_str()),
-            "deny" => deny(script.text.as_str()),
-            "ask" => ask(script.text.as_str()),
-            _ => pass(),
-        })
-    }
-}
-
-impl PostToolUse for Scripted {
-    fn post_tool_use(_: &Context, _: &post_tool_use::Payload) -> Result<post_tool_use::Reply, Failure> {
-        let script = script()?;
-        Ok(match script.decide.as_str() {
-            "block" => block(script.text.as_str()),
-            "context" => add_context(script.text.as_str()),
-            _ => pass(),
-        })
-    }
-}
-
-impl PreCompact for Scripted {
-    fn pre_compact(_: &Context, payload: &pre_compact::Payload) -> Result<pre_compact::Reply, Failure> {
-        let script = script()?;
-        Ok(match script.decide.as_str() {
-            "defer" => defer(script.text.as_str()),
-            "rewrite" => rewrite(payload.keep_recent + 1),
-            _ => pass(),
-        })
-    }
-}
-
-impl PreVerify for Scripted {
-    fn pre_verify(_: &Context, _: &pre_verify::Payload) -> Result<pre_verify::Reply, Failure> {
-        let script = script()?;
-        Ok(match script.decide.as_str() {
-            "strengthen" => strengthen(["missed"], script.text.as_str()),
-            _ => pass(),
-        })
-    }
-}
-
-impl PostVerify for Scripted {
-    fn post_verify(_: &Context, _: &post_verify::Payload) -> Result<post_verify::Reply, Failure> {
-        let script = script()?;
-        Ok(match script.decide.as_str() {
-            "accept" => accept(),
-            "revise" => revise(script.text.as_str()),
-            "escalate" => escalate(script.text.as_str()),
-            _ => pass(),
-        })
-    }
-}
-
-impl Stop for Scripted {
-    fn stop(_: &Context, payload: &stop::Payload) -> Result<stop::Reply, Failure> {
-        let script = script()?;
-        Ok(match script.decide.as_str() {
-            "finalize" => finalize(),
-            "continue" => send_back(format!("{} ({} refs)", script.text, payload.evidence_refs.len())),
-            _ => pass(),
-        })
-    }
-}
-
-macro_rules! observe {
-    ($($hook:ident::$module:ident),*) => {$(
+/// Implements a hook: its trait, its module, and what makes an action of a document.
+macro_rules! scripted {
+    ($hook:ident, $module:ident, |$document:ident| { $($word:pat => $reply:expr),+ $(,)? }) => {
         impl $hook for Scripted {
-            fn $module(_: &Context, _: &$module::Payload) -> Result<$module::Reply, Failure> {
-                let script = script()?;
-                let reply = if script.decide == "continue" { proceed() } else { pass() };
-                Ok(with_feedback(reply, &script))
+            fn $module(ctx: &Context, payload: &$module::Payload) -> Result<$module::Reply, Failure> {
+                perform(ctx, payload, |$document| Some(match $document.action.as_deref().unwrap_or("continue") {
+                    $($word => $reply,)+
+                    _ => return None,
+                }))
             }
         }
-    )*};
+    };
 }
 
-observe!(PostCompact::post_compact, SessionStart::session_start, SessionEnd::session_end, SubagentStart::subagent_start, SubagentStop::subagent_stop);
+scripted!(UserPromptSubmit, user_prompt_submit, |d| {
+    "continue" => proceed(),
+    "rewrite" => rewrite(d.updates["user_input"].as_str()?),
+    "block" => block(""),
+});
+scripted!(PreToolUse, pre_tool_use, |d| {
+    "continue" => proceed(),
+    "rewrite" => rewrite(pre_tool_use::Updates {
+        tool_name: d.updates["tool_name"].as_str().map(str::to_owned),
+        // Text goes as it is, so that it need not be JSON.
+        arguments: d.updates.get("arguments").map(|arguments| arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)),
+    }),
+    "block" => block(""),
+    "request_permission" => request_permission(""),
+});
+scripted!(PermissionRequest, permission_request, |d| {
+    "allow" => allow(""),
+    "deny" => deny(""),
+    "ask" => ask(""),
+});
+scripted!(PostToolUse, post_tool_use, |d| {
+    "continue" => proceed(),
+    "add_context" => add_context(d.instruction.as_str()),
+    "block" => block(""),
+});
+scripted!(PreCompact, pre_compact, |d| {
+    "continue" => proceed(),
+    "rewrite" => rewrite(d.updates["keep_recent"].as_i64()?),
+    "defer" => defer(""),
+});
+scripted!(PreVerify, pre_verify, |d| {
+    "continue" => proceed(),
+    "strengthen" => strengthen(d.additional_misses.clone(), d.instruction.as_str()),
+});
+scripted!(PostVerify, post_verify, |d| {
+    "accept" => accept(),
+    "revise" => revise(d.instruction.as_str()),
+    "escalate" => escalate(""),
+});
+scripted!(Stop, stop, |d| {
+    "finalize" => finalize(),
+    "continue" => send_back(d.instruction.as_str()),
+});
+scripted!(PostCompact, post_compact, |d| { "continue" => proceed() });
+scripted!(SessionStart, session_start, |d| { "continue" => proceed() });
+scripted!(SessionEnd, session_end, |d| { "continue" => proceed() });
+scripted!(SubagentStart, subagent_start, |d| { "continue" => proceed() });
+scripted!(SubagentStop, subagent_stop, |d| { "continue" => proceed() });
+scripted!(PermissionDenied, permission_denied, |d| { "continue" => proceed() });
+scripted!(TurnEnd, turn_end, |d| { "continue" => proceed() });
+scripted!(ConfigReload, config_reload, |d| { "continue" => proceed() });
 
 geode_hook_sdk::export!(
     Scripted: UserPromptSubmit, PreToolUse, PermissionRequest, PostToolUse, PreCompact, PostCompact, SessionStart, SessionEnd, SubagentStart,
-    SubagentStop, PreVerify, PostVerify, Stop
+    SubagentStop, PreVerify, PostVerify, Stop, PermissionDenied, TurnEnd, ConfigReload
 );

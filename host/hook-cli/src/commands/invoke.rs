@@ -103,6 +103,9 @@ fn show(hook: Hook, invoked: &Invoked) {
         let fuel = call.fuel.map_or("?".to_owned(), |fuel| fuel.to_string());
         let used = format!("{} us, {fuel} fuel, {}", call.guest_time.as_micros(), render::bytes(call.memory as u64));
         render::line(&format!("  {} {} ({used})", call.plugin, call.status.word()));
+        if let Some(decision) = call.decision.filter(|_| !call.applied) {
+            render::line(&format!("    in monitor mode: it would have answered {decision}"));
+        }
         call.log.iter().for_each(|line| render::line(&format!("    {}: {}", line.level.word(), line.text)));
         call.hint.iter().for_each(|hint| render::line(&format!("    next: {hint}")));
     }

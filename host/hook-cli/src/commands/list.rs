@@ -4,7 +4,7 @@ use super::{folder, grant_words};
 use crate::args::{Cli, ListArgs};
 use crate::exit::{Exit, Fail};
 use crate::render;
-use hook_runtime::{Host, PluginState, PluginStatus};
+use hook_runtime::{Host, PluginMode, PluginState, PluginStatus};
 use serde_json::{Value, json};
 
 pub(crate) fn run(cli: &Cli, args: &ListArgs) -> Result<Exit, Fail> {
@@ -34,6 +34,7 @@ fn document(plugin: &PluginStatus) -> Value {
         "hooks": hooks(plugin),
         "priority": plugin.priority,
         "on_failure": plugin.on_failure.word(),
+        "mode": plugin.mode.word(),
         "grants": grant_words(&plugin.grants),
         "limits": {
             "fuel": plugin.limits.fuel(),
@@ -45,6 +46,7 @@ fn document(plugin: &PluginStatus) -> Value {
         "code": plugin.failure.as_ref().map(|failure| failure.kind.code()),
         "problem": plugin.failure.as_ref().map(|failure| failure.message.clone()),
         "next": plugin.hint(),
+        "warnings": plugin.warnings,
     })
 }
 
@@ -67,7 +69,11 @@ fn row(plugin: &PluginStatus) -> Vec<String> {
     let or_dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
     vec![
         plugin.name.clone(),
-        plugin.state.word().to_owned(),
+        if plugin.mode == PluginMode::Monitor {
+            format!("{}, {}", plugin.state.word(), plugin.mode.word())
+        } else {
+            plugin.state.word().to_owned()
+        },
         plugin.level.word().to_owned(),
         or_dash(hooks(plugin).join(",")),
         plugin.priority.to_string(),
@@ -85,6 +91,7 @@ fn explain(plugin: &PluginStatus) {
     if plugin.withheld {
         render::line(&format!("\n{} ({}): it runs without the grants it asks for", plugin.name, plugin.place));
     }
+    plugin.warnings.iter().for_each(|warning| render::line(&format!("\n{} ({}): {warning}", plugin.name, plugin.place)));
     let kept = if plugin.kept { " (the earlier version stays active)" } else { "" };
     if let Some(failure) = &plugin.failure {
         render::line(&format!("\n{} ({}): {}{kept} [{}]", plugin.name, plugin.place, failure.message, failure.kind.code()));

@@ -73,7 +73,7 @@ fn show(rows: &[LogRow]) {
             row.hook.clone(),
             row.plugin.clone(),
             row.status.clone(),
-            or_dash(&row.decision),
+            decision(row),
             format!("{:.3}", row.duration_ms),
             number(row.fuel),
             row.memory_bytes.map_or("-".to_owned(), |bytes| render::bytes(u64::try_from(bytes).unwrap_or(0))),
@@ -82,6 +82,15 @@ fn show(rows: &[LogRow]) {
     };
     let rows: Vec<_> = rows.iter().map(cells).collect();
     render::table(&["WHEN", "HOOK", "PLUGIN", "STATUS", "DECISION", "MS", "FUEL", "MEMORY", "CODE"], &rows);
+}
+
+fn decision(row: &LogRow) -> String {
+    match (row.decision.as_str(), row.applied) {
+        ("", _) => "-".to_owned(),
+        (decision, true) => decision.to_owned(),
+        // In monitor mode.
+        (decision, false) => format!("would {decision}"),
+    }
 }
 
 /// Answers "why was I blocked".

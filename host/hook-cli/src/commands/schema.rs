@@ -22,11 +22,11 @@ pub(crate) fn run(cli: &Cli, args: &SchemaArgs) -> Result<Exit, Fail> {
 fn list(as_json: bool) {
     let actions = |hook: Hook| hook.spec().actions.iter().map(|action| action.word()).collect::<Vec<_>>();
     if as_json {
-        let hooks = Hook::ALL.map(|hook| json!({"hook": hook.name(), "actions": actions(hook), "when": hook.spec().summary}));
-        render::document(&json!(hooks));
+        let hooks = Hook::all().map(|hook| json!({"hook": hook.name(), "actions": actions(hook), "when": hook.spec().summary}));
+        render::document(&hooks.collect());
         return;
     }
     let rows: Vec<_> =
-        Hook::ALL.iter().map(|hook| vec![hook.name().to_owned(), actions(*hook).join(", "), hook.spec().summary.to_owned()]).collect();
+        Hook::all().map(|hook| vec![hook.name().to_owned(), actions(hook).join(", "), hook.spec().summary.to_owned()]).collect();
     render::table(&["HOOK", "ACTIONS", "WHEN"], &rows);
 }

@@ -4,7 +4,7 @@ use super::places;
 use crate::args::{Cli, NameArgs, TrustArgs};
 use crate::exit::{Exit, Fail};
 use crate::render;
-use hook_runtime::{Directories, HostError, Level, Review, ReviewError, Reviews, TrustError, review};
+use hook_runtime::{Directories, FailureMode, HostError, Level, PluginMode, Review, ReviewError, Reviews, TrustError, review};
 use serde_json::json;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -15,14 +15,14 @@ pub(crate) fn trust(cli: &Cli, args: &TrustArgs) -> Result<Exit, Fail> {
     let (chosen, exit) = choose(&reviews, &args.names)?;
     let mut exit = exit;
     let mut trusted = Vec::new();
-    for one in chosen {
-        show(one);
+    for one in chosen.into_iter().cloned().map(|one| by_word(one, args)) {
+        show(&one);
         if !args.yes && !confirmed(&one.name)? {
             render::remark(&format!("`{}` was not trusted", one.name));
             exit = Exit::Unchanged;
             continue;
         }
-        hook_runtime::trust(&directories, one).map_err(record_failed)?;
+        hook_runtime::trust(&directories, &one).map_err(record_failed)?;
         trusted.push(one);
     }
     if cli.json {
@@ -35,6 +35,19 @@ pub(crate) fn trust(cli: &Cli, args: &TrustArgs) -> Result<Exit, Fail> {
         }
     }
     Ok(exit)
+}
+
+/// Adds what the person's own flags say.
+fn by_word(one: Review, args: &TrustArgs) -> Review {
+    let one = match args.mode.as_deref().and_then(PluginMode::from_word) {
+        Some(mode) => one.in_mode(mode),
+        None => one,
+    };
+    match args.on_failure.as_deref() {
+        Some("closed") => one.failing(FailureMode::Closed),
+        Some(_) => one.failing(FailureMode::Open),
+        None => one,
+    }
 }
 
 /// Returns the plugins to ask about: the named ones, else all that wait.

@@ -14,7 +14,7 @@
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use hook_runtime::contract::decision::{RawDecision, Reply};
 use hook_runtime::contract::hook::Object;
-use hook_runtime::contract::{Chain, Correlation, Payload, Scope, Terms, Version, check};
+use hook_runtime::contract::{Chain, ChainPolicy, Correlation, Payload, Scope, Terms, Version, check};
 use hook_runtime::{Action, Directories, Hook, Host, Invocation};
 use serde_json::{Value, json};
 use std::hint::black_box;
@@ -118,7 +118,8 @@ struct Row {
 fn native(payload: &Object, names: &[Arc<str>; 3], audit: &Sender<Box<Row>>) {
     let start = Instant::now();
     let payload = Payload::new(Hook::PreToolUse, payload.clone()).unwrap();
-    let mut chain = Chain::new(Scope { version: Version::V2, correlation: Correlation::default() }, payload);
+    let mut chain =
+        Chain::new(Scope { version: Version::V2, correlation: Correlation::default(), policy: ChainPolicy::default() }, payload);
     let pushes = chain.payload().view().payload["arguments"].to_string().contains("git push");
     let decision = if pushes { Some(RawDecision::new(Action::Block, "no")) } else { Some(RawDecision::new(Action::Continue, "")) };
     let reply = Reply { decision, ..Reply::default() };

@@ -11,6 +11,7 @@
 
 mod audit;
 mod cli;
+mod conformance;
 mod embedding;
 mod failures;
 mod plugins;

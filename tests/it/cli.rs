@@ -25,7 +25,9 @@ fn binary() -> &'static PathBuf {
 fn run_with(world: &World, args: &[&str], input: &str) -> Output {
     let mut command = Command::new(binary());
     command.current_dir(world.project()).args(args).env("GEODE_HOME", world.path("home")).env("HOME", world.path(""));
-    for (name, folder) in [("XDG_DATA_HOME", "xdg-data"), ("XDG_STATE_HOME", "xdg-state"), ("XDG_CACHE_HOME", "xdg-cache")] {
+    for (name, folder) in
+        [("XDG_CONFIG_HOME", "xdg-config"), ("XDG_DATA_HOME", "xdg-data"), ("XDG_STATE_HOME", "xdg-state"), ("XDG_CACHE_HOME", "xdg-cache")]
+    {
         command.env(name, world.path(folder));
     }
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -224,4 +226,32 @@ fn text_of_a_plugin_cannot_move_the_terminal() {
         assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}']), "{args:?}: {shown}");
         assert!(args[0] != "invoke" || shown.contains("9b"), "{args:?}: {shown}");
     }
+}
+
+#[test]
+fn monitor_mode_is_shown_wherever_a_plugin_is() {
+    let world = World::new();
+    world.drop_plugin("guard", scripted(), "settings: {decide: block}\n");
+    assert_eq!(run(&world, &["trust", "guard", "--yes", "--mode", "monitor"]).status.code(), Some(0));
+    assert_eq!(stdout(&run(&world, &["list"]))["plugins"][0]["mode"], "monitor");
+    let invoked = stdout(&run_with(&world, &["invoke", "PreToolUse"], &bash("ls")));
+    assert_eq!(
+        (&invoked["blocked"], &invoked["calls"][0]["decision"], &invoked["calls"][0]["applied"]),
+        (&json!(false), &json!("block"), &json!(false))
+    );
+    for (args, expected) in [(vec!["list", "--text"], "active, monitor"), (vec!["log", "--text"], "would block")] {
+        let output = run(&world, &args);
+        assert!(String::from_utf8_lossy(&output.stdout).contains(expected), "{args:?}");
+    }
+}
+
+#[test]
+fn a_wrong_operator_configuration_says_where() {
+    let world = World::new();
+    std::fs::create_dir_all(world.path("xdg-config/geode-hooks")).unwrap();
+    std::fs::write(world.path("xdg-config/geode-hooks/config.yaml"), "plugins: {a: {mode: watch}}").unwrap();
+    let output = run(&world, &["list"]);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(65), "{error}");
+    assert!(error.contains("plugins.a.mode") && error.contains("enforce or monitor") && error.contains("host::config"), "{error}");
 }

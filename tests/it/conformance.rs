@@ -78,6 +78,7 @@ impl Area {
         expected
     }
 
+    #[expect(clippy::print_stdout, reason = "`scripts/test conformance` reads this line")]
     fn finish(self) {
         let Self { name, cases, explained, wrong, .. } = self;
         let passed = cases - explained - wrong.len().min(cases - explained);

@@ -235,3 +235,28 @@ fn cancelling_stops_a_blocking_call() {
     let row = ("slow".to_owned(), "error".to_owned(), "hook::invoke::cancelled".to_owned(), String::new(), false);
     assert_eq!(rows(&world), [row]);
 }
+
+/// What a plugin uses, and the budget that its manifest asks for -> the failure's code.
+#[test]
+fn what_is_used_is_held_against_the_budget() {
+    let cases = [
+        (json!({"fuel": 2_000_000}), "limits: {fuel: 100000000}", ""),
+        (json!({"fuel": 2_000_000}), "limits: {fuel: 1000000}", "hook::invoke::out_of_fuel"),
+        (json!({"memory": 4_000_000}), "limits: {memory: 16MiB}", ""),
+        (json!({"memory": 4_000_000}), "limits: {memory: 3MiB}", "hook::invoke::out_of_memory"),
+    ];
+    for (settings, limits, code) in cases {
+        let world = World::new();
+        world.scripted("p", settings.clone(), limits);
+        let call = ask(&world.host(), Hook::PreToolUse).calls.remove(0);
+        assert_eq!(call.code.unwrap_or_default(), code, "{settings} {limits}");
+    }
+}
+
+#[test]
+fn what_a_plugin_says_of_its_failure_is_harmless() {
+    let world = World::new();
+    world.scripted("p", json!({"act": "escapes"}), "");
+    let outcome = ask(&world.host(), Hook::PreToolUse).outcome;
+    assert_eq!(outcome.errors[0].text, "\\u{1b}]0;owned\\u{7}\\u{202e}");
+}

@@ -14,6 +14,8 @@ mod cli;
 mod conformance;
 mod embedding;
 mod failures;
+mod handlers;
+mod modes;
 mod plugins;
 mod reload;
 mod support;

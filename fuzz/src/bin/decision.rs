@@ -1,4 +1,4 @@
-//! Any document as the answer to any hook: it is refused, or what is applied fits the contract.
+//! Any documents as answers to any hook: each is refused, or what is applied fits the contract. Input: a registry case's JSON.
 #![no_main]
 
 use hook_contract::apply::Payload;
@@ -8,18 +8,19 @@ use hook_contract::{Chain, ChainPolicy, Correlation, FailureMode, Hook, Reply, S
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
-fuzz_target!(|input: (u8, &[u8], &[u8])| {
-    let (number, payload, decision) = input;
-    let Some(hook) = Hook::all().nth(usize::from(number) % 16) else { return };
-    let (Ok(Value::Object(payload)), Ok(decision)) = (serde_json::from_slice(payload), serde_json::from_slice::<Value>(decision)) else { return };
-    let Ok(payload) = Payload::new(hook, payload) else { return };
+fuzz_target!(|text: &[u8]| {
+    let Ok(case) = serde_json::from_slice::<Value>(text) else { return };
+    let Some(hook) = case["hook"].as_str().and_then(Hook::from_name) else { return };
+    let Some(Ok(payload)) = case["payload"].as_object().map(|payload| Payload::new(hook, payload.clone())) else { return };
     let scope = Scope { version: Version::V2, correlation: Correlation::default(), policy: ChainPolicy::default() };
     let mut chain = Chain::new(scope, payload);
-    let terms = Terms { actions: &Action::ALL, full_payload: number > 127, version: Version::V2 };
-    let reply = RawDecision::from_json(&decision).map(|decision| Reply { decision: Some(decision), ..Reply::default() });
-    match reply.and_then(|reply| check(chain.payload(), reply, terms)) {
-        Ok(checked) => drop(chain.apply("p", checked)),
-        Err(failure) => drop(chain.fail("p", &failure, FailureMode::Closed)),
+    for handler in case["handlers"].as_array().into_iter().flatten() {
+        let terms = Terms { actions: &Action::ALL, full_payload: handler["full_payload"] == true, version: Version::V2 };
+        let reply = RawDecision::from_json(&handler["decision"]).map(|decision| Reply { decision: Some(decision), ..Reply::default() });
+        match reply.and_then(|reply| check(chain.payload(), reply, terms)) {
+            Ok(checked) => drop(chain.apply("p", checked)),
+            Err(failure) => drop(chain.fail("p", &failure, FailureMode::Closed)),
+        }
     }
     let outcome = chain.into_outcome();
     assert_eq!(outcome.decisions.len(), outcome.sources.len());

@@ -70,24 +70,32 @@ impl Walk {
         }
         match value {
             Value::Null | Value::Bool(_) => value.clone(),
-            Value::Number(number) => self.number(number),
+            Value::Number(number) => self.number(number, depth),
             Value::String(text) => Value::String(self.string(text)),
             Value::Array(items) => self.array(items, depth),
             Value::Object(object) => Value::Object(self.object(object, depth)),
         }
     }
 
-    fn number(&mut self, number: &Number) -> Value {
+    fn number(&mut self, number: &Number, depth: usize) -> Value {
         let text = number.as_str();
-        if text.len() > MAX_NUMBER_CHARS {
-            self.mark_reduced();
-            return json!({"_omitted_type": "number"});
+        let too_long = text.len() > MAX_NUMBER_CHARS;
+        let float = if too_long || !crate::canonical::is_integer_text(text) { text.parse::<f64>().ok() } else { None };
+        if !too_long && float.is_none_or(f64::is_finite) {
+            return Value::Number(number.clone());
         }
-        let float = if crate::canonical::is_integer_text(text) { None } else { text.parse::<f64>().ok() };
+        // A field of the payload stays a number, or a valid payload would fail its schema.
+        if depth == 1 {
+            self.mark_reduced();
+            return float.unwrap_or_default().clamp(f64::MIN, f64::MAX).into();
+        }
         match float {
-            Some(f64::INFINITY) => json!("inf"),
+            _ if too_long => {
+                self.mark_reduced();
+                json!({"_omitted_type": "number"})
+            }
             Some(f64::NEG_INFINITY) => json!("-inf"),
-            _ => Value::Number(number.clone()),
+            _ => json!("inf"),
         }
     }
 
@@ -199,7 +207,11 @@ fn fit_fields(fields: &Object, reduce: impl Fn(&Value) -> Value, budget: usize) 
         if size(value) <= budget {
             return (key.clone(), value.clone());
         }
-        let reduced = reduce(value);
+        let reduced = match value {
+            // Whole items are dropped, or a valid payload would fail its schema.
+            Value::Array(items) if key == "evidence_refs" => whole_items(items, budget),
+            value => reduce(value),
+        };
         if reduced != *value {
             let mut pointer = "/".to_owned();
             push_segment(&mut pointer, key);
@@ -277,6 +289,15 @@ fn reduce_array(items: &[Value], budget: usize) -> Value {
         out.push(reduced);
     }
     Value::Array(out)
+}
+
+fn whole_items(items: &[Value], budget: usize) -> Value {
+    let mut used = 2;
+    let fits = |item: &&Value| {
+        used += size(item) + 1;
+        used <= budget
+    };
+    items.iter().take_while(fits).cloned().collect()
 }
 
 fn minimal(value: &Value) -> Value {

@@ -5,7 +5,7 @@
 
 use crate::bound::{REDACTED_FIELDS, TRUNCATED_ITEMS};
 use crate::hook::Object;
-use crate::redact::PLACEHOLDER;
+use crate::redact::{PLACEHOLDER, redact};
 use serde_json::Value;
 
 /// The JSON pointer of a place that the plugin changed without having seen it whole.
@@ -73,9 +73,9 @@ fn is_mark(key: &str) -> bool {
     key == REDACTED_FIELDS || key == TRUNCATED_ITEMS
 }
 
-/// Says whether the plugin saw a cut string: redaction alone adds no marker that the real text does not hold.
+/// Says whether the plugin saw a cut string, not only a masked one.
 fn is_cut(real: &str, seen: &str) -> bool {
-    (seen.ends_with(']') && seen.contains("…[truncated")) && !real.contains("…[truncated")
+    redact(real) != seen
 }
 
 fn at<T>(segment: &str, result: Result<T, Blind>) -> Result<T, Blind> {

@@ -12,6 +12,14 @@ test:
 quick:
     scripts/test quick
 
+# The contract's cases alone, with their counts.
+conformance:
+    scripts/test conformance
+
+# Random input for what reads hostile input.
+fuzz seconds="60":
+    scripts/test fuzz {{seconds}}
+
 # What CI runs.
 ci:
     .ci/run
@@ -19,6 +27,7 @@ ci:
 # Measure; read the ratios in host/docs/performance.md.
 bench:
     cargo bench -p integration --bench dispatch
+    cargo bench -p integration --bench bound
 
 # Format everything.
 fmt:

@@ -1,6 +1,13 @@
 //! What plugins' view of a payload costs: bounding and redacting, beside a clone of the value and one pass of one regex over its texts,
 //! interleaved in one run. Read the ratios, not the times.
-#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark fails by panicking and prints")]
+#![allow(
+    missing_docs,
+    clippy::pedantic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a benchmark fails by panicking and prints"
+)]
 
 use hook_runtime::contract::hook::Object;
 use hook_runtime::contract::{bound, canonical};

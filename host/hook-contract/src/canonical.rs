@@ -49,9 +49,9 @@ pub fn object_size(object: &Object) -> usize {
 pub(crate) fn string_size(text: &str) -> usize {
     // Two loops that the compiler turns into vector instructions; control characters are rare.
     let bytes = text.as_bytes();
-    let plain = bytes.iter().fold(true, |plain, byte| plain & (*byte >= 0x20));
-    let escapes: usize = if plain {
-        bytes.iter().map(|byte| usize::from((*byte == b'"') | (*byte == b'\\'))).sum()
+    let least = bytes.iter().copied().fold(u8::MAX, u8::min);
+    let escapes: usize = if least >= 0x20 {
+        bytes.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count()
     } else {
         bytes.iter().copied().map(extra_bytes).sum()
     };

@@ -6,6 +6,8 @@ pub mod embedding {}
 pub mod failure {}
 #[doc = include_str!("../../docs/limits.md")]
 pub mod limits {}
+#[doc = include_str!("../../docs/manifest.md")]
+pub mod manifest {}
 #[doc = include_str!("../../docs/performance.md")]
 pub mod performance {}
 #[doc = include_str!("../../docs/security.md")]

@@ -3,6 +3,7 @@
 
 mod chain;
 mod discovery;
+mod events;
 mod registry;
 mod results;
 

@@ -15,6 +15,7 @@ mod command;
 pub mod correlation;
 pub mod decision;
 pub mod display;
+pub mod event;
 pub mod failure;
 pub mod feedback;
 pub mod hook;

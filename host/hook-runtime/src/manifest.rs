@@ -5,6 +5,7 @@
 use crate::limits::Asked;
 use crate::yaml::{self, InvalidYaml, boolean, expected, failure_mode, invalid, known_keys, mapping, text};
 use hook_contract::aimon::MAX_ASKED;
+use hook_contract::event::{EVENTS, GONE, event};
 use hook_contract::hook::{Action, Hook, Object};
 use hook_contract::matcher::Matcher;
 use hook_contract::{FailureMode, display};
@@ -145,7 +146,10 @@ impl Manifest {
             "grants" => self.grants.read(value)?,
             "settings" => self.settings = settings(value)?,
             "description" => self.description = display::plain(&text(key, value)?, 200),
-            "events" => self.grants.unavailable.push("events".to_owned()),
+            "events" => {
+                list(key, value, |name| Some(name.to_owned()))?.iter().try_for_each(|name| known_event(name))?;
+                self.grants.unavailable.push("events".to_owned());
+            }
             // `requires` is shown by the author's tools and not checked.
             _ => {}
         }
@@ -194,6 +198,24 @@ fn hook(name: &str) -> Option<Hook> {
 
 fn action(word: &str) -> Option<Action> {
     Action::from_word(word)
+}
+
+/// Checks the name of a runtime event, or a prefix of names that ends in `*`.
+fn known_event(name: &str) -> Result<(), InvalidYaml> {
+    let wanted = name.trim().to_lowercase();
+    let prefix = wanted.strip_suffix('*');
+    if event(&wanted).is_some() || prefix.is_some_and(|prefix| EVENTS.iter().any(|event| event.name.starts_with(prefix))) {
+        return Ok(());
+    }
+    let shown = display::plain(name, 64);
+    Err(invalid(match GONE.iter().find(|(gone, _)| *gone == wanted) {
+        Some((_, Some(now))) => format!("`events`: `{shown}` no longer exists; `{now}` took its place"),
+        Some((_, None)) => format!("`events`: `{shown}` no longer exists, and nothing took its place"),
+        None => {
+            let nearest = EVENTS.iter().map(|event| event.name).min_by_key(|known| strsim::damerau_levenshtein(known, &shown));
+            format!("`events`: `{shown}` is no event; the nearest is `{}`", nearest.unwrap_or_default())
+        }
+    }))
 }
 
 /// Reads a path that stays inside the plugin's folder.
@@ -308,6 +330,10 @@ settings: { deny: ["rm -rf /"] }
             ("on_failure: maybe", "open or closed"),
             ("mode: monitor", "unknown key `mode`"),
             ("name: ../x", "none"),
+            ("events: [pipeline_end]", "`turn_completed` took its place"),
+            ("events: [drift_detected]", "nothing took its place"),
+            ("events: [tool_exec_endde]", "nearest is `tool_exec_ended`"),
+            ("events: turn_completed", "a list"),
             ("match: {tool: 'Bash('}", "match.tool"),
             ("name: a\nname: b", "broken YAML"),
         ];

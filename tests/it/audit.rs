@@ -1,6 +1,6 @@
 //! Every call leaves one row; the file is its owner's alone, and holds nothing of what was said.
 
-use crate::support::{World, ask, object, rows};
+use crate::support::{World, accept_rows, ask, object, refuse_rows, rows};
 use hook_runtime::{Correlation, Hook, Invocation, LogFilter, read_log};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt as _;
@@ -139,4 +139,18 @@ fn the_log_is_newest_first_and_filters() {
     assert_eq!(read(LogFilter { blocked: true, ..all.clone() }), ["b"]);
     assert_eq!(read(LogFilter { plugin: Some("a".into()), ..all.clone() }), ["a"]);
     assert!(read(LogFilter { project: Some("/elsewhere".into()), ..all }).is_empty());
+}
+
+#[test]
+fn rows_that_cannot_be_written_wait() {
+    let world = World::new();
+    world.scripted("p", json!({"decide": "continue"}), "");
+    let host = world.host();
+    refuse_rows(&world.store());
+    ask(&host, Hook::PreToolUse);
+    assert!(host.flush().is_err());
+    ask(&host, Hook::PreToolUse);
+    accept_rows(&world.store());
+    host.flush().unwrap();
+    assert_eq!(rows(&world).len(), 2);
 }

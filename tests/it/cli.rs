@@ -1,6 +1,6 @@
 //! The binary as people type it: real processes, exit codes, and what they print.
 
-use crate::support::{World, example, repository, scripted};
+use crate::support::{World, drop_plugin, example, refuse_rows, repository, scripted};
 use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -254,4 +254,36 @@ fn a_wrong_operator_configuration_says_where() {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(65), "{error}");
     assert!(error.contains("plugins.a.mode") && error.contains("enforce or monitor") && error.contains("host::config"), "{error}");
+}
+
+#[test]
+fn disable_reaches_the_plugin_that_is_meant() {
+    let world = World::new();
+    drop_plugin(&world.user_hooks(), "g", scripted(), "settings: {decide: block}\non_failure: closed\n");
+    run(&world, &["trust", "g", "--yes"]);
+    drop_plugin(&world.user_hooks(), "g", scripted(), "nonsense: 1\n");
+    assert_eq!(stdout(&run_with(&world, &["invoke", "PreToolUse"], &bash("ls")))["blocked"], true);
+    assert_eq!(run(&world, &["disable", "g"]).status.code(), Some(0));
+    assert_eq!(stdout(&run_with(&world, &["invoke", "PreToolUse"], &bash("ls")))["blocked"], false, "a broken one can be switched off");
+    // Where both folders have one, the project's is meant.
+    world.drop_plugin("both", scripted(), "settings: {decide: block}\n");
+    drop_plugin(&world.user_hooks(), "both", scripted(), "settings: {decide: continue}\n");
+    run(&world, &["disable", "both"]);
+    let plugins = stdout(&run(&world, &["list"]))["plugins"].clone();
+    let states: Vec<_> = plugins.as_array().unwrap().iter().filter(|one| one["name"] == "both").map(|one| one["state"].clone()).collect();
+    assert_eq!(states, ["active", "disabled"]);
+}
+
+#[test]
+fn a_store_that_refuses_takes_no_decision_away() {
+    let world = World::new();
+    world.drop_plugin("guard", scripted(), "settings: {decide: block}\n");
+    run(&world, &["trust", "--yes"]);
+    run_with(&world, &["invoke", "PreToolUse"], &bash("ls"));
+    refuse_rows(&world.path("xdg-state/geode-hooks/activity.db"));
+    let output = run_with(&world, &["invoke", "PreToolUse", "--exit-code", "--json"], &bash("ls"));
+    assert_eq!((output.status.code(), &stdout(&output)["blocked"]), (Some(2), &json!(true)));
+    assert!(stderr(&output).contains("not recorded"), "{}", stderr(&output));
+    let output = run_with(&world, &["invoke", "PreToolUse", "--json"], &bash("ls"));
+    assert_eq!((output.status.code(), &stdout(&output)["blocked"]), (Some(73), &json!(true)), "the outcome is printed all the same");
 }

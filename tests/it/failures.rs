@@ -71,6 +71,26 @@ fn an_endless_loop_ends_at_its_deadline_too() {
     assert_eq!(summary(&ask(&host, Hook::PreToolUse)).1, ["slow=hook::invoke::deadline"]);
 }
 
+/// Longer than the ticker goes on after a call's begin.
+#[test]
+fn deadlines_and_cancelling_hold_for_long_calls_too() {
+    let world = World::new();
+    world.scripted("slow", json!({"act": "loop"}), "limits: {deadline: 1500ms}");
+    let host = world.builder().limits(Limits::default().with_fuel(u64::MAX).with_deadline(Duration::from_secs(60))).build().unwrap();
+    assert_eq!(summary(&ask(&host, Hook::PreToolUse)).1, ["slow=hook::invoke::deadline"]);
+    world.scripted("slow", json!({"act": "loop"}), "");
+    host.reload().unwrap();
+    let flag = hook_runtime::CancelFlag::default();
+    let stop = flag.clone();
+    let canceller = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(1500));
+        stop.cancel();
+    });
+    let invocation = Invocation::new(Hook::PreToolUse, crate::support::payload(Hook::PreToolUse)).cancel(flag);
+    assert!(matches!(host.invoke_blocking(invocation), Err(hook_runtime::InvokeError::Cancelled)));
+    canceller.join().unwrap();
+}
+
 #[test]
 fn a_panic_message_reaches_the_log_escaped_and_redacted() {
     let world = World::new();

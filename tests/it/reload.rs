@@ -112,3 +112,31 @@ fn the_api_is_shared_between_threads() {
     fn shared<T: Send + Sync + Clone>() {}
     shared::<Host>();
 }
+
+/// Where a new file is bad the old plugin stays, with no more than the record gives now.
+#[test]
+fn what_is_kept_has_no_right_that_was_taken_back() {
+    let world = World::new();
+    let allows = "settings: {decide: allow}\ngrants: {actions: [allow]}\n";
+    drop_plugin(&world.user_hooks(), "own", scripted(), allows);
+    world.trust("own");
+    let host = world.host();
+    assert_eq!(summary(&ask(&host, Hook::PermissionRequest)).0, ["own=allow"]);
+    hook_runtime::untrust(&world.directories(), None, "own").unwrap();
+    drop_plugin(&world.user_hooks(), "own", scripted(), "nonsense: 1\n");
+    assert!(!host.reload().unwrap()[0].kept);
+    assert_eq!(summary(&ask(&host, Hook::PermissionRequest)).0, [""; 0]);
+}
+
+#[test]
+fn the_operators_word_counts_for_what_is_kept() {
+    let world = World::new();
+    world.scripted("p", json!({"decide": "block"}), "");
+    let host = world.host();
+    world.drop_plugin("p", scripted(), "nonsense: 1\n");
+    std::fs::create_dir_all(world.directories().config).unwrap();
+    std::fs::write(world.directories().config.join("config.yaml"), "plugins: {p: {mode: monitor}, gone: {mode: monitor}}").unwrap();
+    assert!(host.reload().unwrap()[0].kept);
+    assert_eq!(summary(&ask(&host, Hook::PreToolUse)).0, [""; 0]);
+    assert_eq!(host.strangers(), ["gone"]);
+}

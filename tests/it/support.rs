@@ -197,3 +197,13 @@ pub(crate) fn rows(world: &World) -> Vec<(String, String, String, String, bool)>
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))).unwrap();
     rows.map(Result::unwrap).collect()
 }
+
+/// Makes a store refuse every row, until [`accept_rows`].
+pub(crate) fn refuse_rows(store: &Path) {
+    let connection = rusqlite::Connection::open(store).unwrap();
+    connection.execute_batch("CREATE TRIGGER full BEFORE INSERT ON hook_events BEGIN SELECT RAISE(ABORT, 'full'); END").unwrap();
+}
+
+pub(crate) fn accept_rows(store: &Path) {
+    rusqlite::Connection::open(store).unwrap().execute_batch("DROP TRIGGER full").unwrap();
+}

@@ -44,7 +44,7 @@ fn one_changed_byte_of_component_or_manifest_undoes_trust() {
         assert_eq!(state(&world, "guard"), PluginState::Changed);
         assert_eq!(summary(&ask(&world.host(), Hook::PreToolUse)), (vec![], vec![]), "open: it does not run");
         let review = hook_runtime::review(&world.directories(), Some(&world.project())).unwrap();
-        let change = &review.open[0].changes;
+        let change = &review.open[0].changes();
         assert_eq!((change.len(), change[0].starts_with(if of_manifest { "hook.yaml: " } else { "component: " })), (1, true), "{change:?}");
         world.trust("guard");
         assert_eq!(state(&world, "guard"), PluginState::Active);
@@ -150,7 +150,7 @@ fn what_serves_no_hook_cannot_be_trusted() {
     world.drop_plugin("none", &crate::support::component("(component)"), "{}");
     world.drop_plugin("more", scripted(), "hooks: [PreToolUse]\n");
     let reviews = hook_runtime::review(&world.directories(), Some(&world.project())).unwrap();
-    assert_eq!((reviews.open.len(), reviews.broken[0].1.kind.code()), (1, "hook::bind::wrong_world"));
+    assert_eq!((reviews.open.len(), reviews.broken[0].failure.kind.code()), (1, "hook::bind::wrong_world"));
 }
 
 #[test]
@@ -218,4 +218,40 @@ fn a_grant_that_this_host_cannot_give_is_named() {
     let plugins = world.host().plugins();
     let failure = plugins[0].failure.as_ref().unwrap();
     assert_eq!((failure.kind.code(), failure.message.as_str()), ("hook::bind::grant_unavailable", "`http` is not served by this host"));
+}
+
+#[test]
+fn a_closed_guard_whose_name_is_taken_answers_closed() {
+    let world = World::new();
+    world.scripted("guard", json!({"decide": "block"}), "hooks: [PreToolUse, SessionStart]\non_failure: closed");
+    drop_plugin(&world.user_hooks(), "guard", scripted(), "hooks: [SessionStart]\nsettings: {other: 1}\n");
+    assert_eq!(summary(&ask(&world.host(), Hook::PreToolUse)).0, ["guard=block"]);
+    // The same plugin in both folders is called once for each hook.
+    drop_plugin(&world.user_hooks(), "guard", scripted(), "hooks: [SessionStart]\non_failure: closed\nsettings: {decide: block}\n");
+    let host = world.host();
+    assert_eq!(summary(&ask(&host, Hook::PreToolUse)), (vec!["guard=block".into()], vec![]));
+    assert_eq!(ask(&host, Hook::SessionStart).calls.len(), 1);
+}
+
+#[test]
+fn an_edited_guard_of_the_user_is_as_closed_as_it_says() {
+    let world = World::new();
+    drop_plugin(&world.user_hooks(), "own", scripted(), "settings: {act: panic}\n");
+    world.trust("own");
+    drop_plugin(&world.user_hooks(), "own", scripted(), "settings: {act: panic}\non_failure: closed\n");
+    assert_eq!(summary(&ask(&world.host(), Hook::PreToolUse)).0, ["own=block"]);
+}
+
+#[test]
+fn what_a_manifest_says_is_shown_and_compared() {
+    let world = World::new();
+    world.scripted("p", json!({"deny": ["rm"]}), "");
+    world.drop_plugin("p", scripted(), "enabled: false\nmatch: {tool: NoSuchTool}\nlimits: {fuel: 5}\n");
+    let reviews = hook_runtime::review(&world.directories(), Some(&world.project())).unwrap();
+    let (changes, asks) = (reviews.open[0].changes().join("\n"), reviews.open[0].asks.join("\n"));
+    for expected in ["match.tool: NoSuchTool", "enabled: false", "limits.fuel: 5", "settings: {\"deny\":[\"rm\"]} -> gone"] {
+        assert!(changes.contains(expected), "{expected}: {changes}");
+    }
+    assert!(asks.contains("with match.tool: NoSuchTool"), "{asks}");
+    assert!(reviews.open[0].obstacles[0].contains("enabled: false"));
 }

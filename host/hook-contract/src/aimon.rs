@@ -93,8 +93,8 @@ impl HookResult {
         merged
     }
 
-    /// Returns the reply that this is on a hook. On one that only observes a refusal says nothing, and what no reply can say is named in
-    /// [`Reply::unsupported`].
+    /// Returns the reply that this is on a hook. What no reply can say is named in [`Reply::unsupported`]: a refusal where a hook only
+    /// observes, a question where nobody is asked, a replaced input beside a refusal. A question with a replaced input is a refusal.
     pub fn into_reply(self, hook: Hook) -> Reply {
         let mut unsupported = Vec::new();
         if !self.rewakes.is_empty() {
@@ -103,10 +103,15 @@ impl HookResult {
         if self.updated_output.is_some() {
             unsupported.push("updated_output");
         }
-        let refuses = self.blocked();
-        let action = if refuses { refusal(hook) } else { (self.decision == Verdict::Ask).then(|| question(hook)).flatten() };
-        if refuses && action.is_none() {
-            unsupported.push("block");
+        let (refuses, asks) = (self.blocked(), self.decision == Verdict::Ask);
+        // A person would be asked about the input as it was, and that would run.
+        let refuses = refuses || (asks && self.updated_input.is_some() && hook == Hook::PreToolUse);
+        let action = if refuses { refusal(hook) } else { asks.then(|| question(hook)).flatten() };
+        if (refuses || asks) && action.is_none() {
+            unsupported.push(if refuses { "block" } else { "ask" });
+        }
+        if self.updated_input.is_some() && (action.is_some() || hook != Hook::PreToolUse) {
+            unsupported.push("updated_input");
         }
         if let Some(action) = action {
             return Reply { decision: Some(RawDecision::new(action, self.feedback.unwrap_or_default())), feedback: None, unsupported };
@@ -138,12 +143,13 @@ const fn question(hook: Hook) -> Option<Action> {
     }
 }
 
-/// Returns what each plugin that was asked said, as a result; the input as it stands at the end is copied onto the last.
+/// Returns what each plugin that was asked said, as a result: replaced inputs as the plugin gave them, redacted and cut. Where there is one,
+/// the last result bears the real input as it stands at the end: what runs.
 pub fn results(outcome: &Outcome, asked: &[&str]) -> Vec<HookResult> {
     let mut results: Vec<_> = asked.iter().map(|plugin| result_of(outcome, plugin)).collect();
-    let last_input = final_input(&results).cloned();
-    if let (Some(input), Some(last)) = (last_input, results.last_mut()) {
-        last.updated_input = Some(input);
+    let replaced = final_input(&results).is_some();
+    if let Some(last) = results.last_mut().filter(|_| replaced) {
+        last.updated_input = outcome.payload.effective().get("arguments").and_then(Value::as_object).cloned();
     }
     results
 }

@@ -102,7 +102,7 @@ impl Walk {
     fn string(&mut self, text: &str) -> String {
         let clean = redact(text);
         if matches!(clean, std::borrow::Cow::Owned(_)) {
-            self.redacted.push(self.pointer.clone());
+            self.mark_redacted();
         }
         let Some(end) = char_offset(&clean, MAX_STRING_CHARS) else { return clean.into_owned() };
         self.mark_reduced();
@@ -124,7 +124,7 @@ impl Walk {
         for (key, value) in object.iter().take(MAX_ITEMS) {
             if is_secret_key(key) {
                 removed.push(key.as_str());
-                self.below(key, |walk| walk.redacted.push(walk.pointer.clone()));
+                self.below(key, |walk| walk.mark_redacted());
                 continue;
             }
             let short = char_offset(key, MAX_KEY_CHARS).map_or(key.as_str(), |end| key.split_at(end).0);
@@ -156,10 +156,25 @@ impl Walk {
     }
 
     fn mark_reduced(&mut self) {
-        if self.reduced.last() != Some(&self.pointer) {
-            self.reduced.push(self.pointer.clone());
-        }
+        mark(&mut self.reduced, &self.pointer);
     }
+
+    fn mark_redacted(&mut self) {
+        mark(&mut self.redacted, &self.pointer);
+    }
+}
+
+/// Adds a mark. Past [`MAX_MARKS`] it names the top-level field only, which [`collapse`] would make of it: a payload could be nothing but marks.
+fn mark(marks: &mut Vec<String>, pointer: &str) {
+    let pointer = if marks.len() > MAX_MARKS { pointer.split_at(top_level(pointer)).0 } else { pointer };
+    if marks.last().is_none_or(|last| last != pointer) {
+        marks.push(pointer.to_owned());
+    }
+}
+
+/// Returns the length of a pointer's first segment.
+fn top_level(pointer: &str) -> usize {
+    pointer.get(1..).and_then(|rest| rest.find('/')).map_or(pointer.len(), |slash| slash + 1)
 }
 
 /// Appends a key as a JSON pointer's segment (RFC 6901).
@@ -314,8 +329,7 @@ fn collapse(mut marks: Vec<String>) -> Vec<String> {
     let bytes: usize = marks.iter().map(String::len).sum();
     if marks.len() > MAX_MARKS || bytes > 8 * 1024 {
         for mark in &mut marks {
-            let end = mark.get(1..).and_then(|rest| rest.find('/')).map_or(mark.len(), |slash| slash + 1);
-            mark.truncate(end);
+            mark.truncate(top_level(mark));
         }
     }
     marks.sort_unstable();

@@ -55,7 +55,12 @@ pub fn json(text: &str) -> String {
 /// Says whether a character can move the cursor, hide text or turn its direction.
 fn is_unsafe(character: char) -> bool {
     character.is_control()
-        || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(
+            character,
+            '\u{ad}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0d}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}'
+        )
 }
 
 #[cfg(test)]
@@ -65,6 +70,7 @@ mod tests {
     #[test]
     fn escapes_are_visible_and_cut() {
         assert_eq!(plain("a\u{1b}[31mb\nc\u{202e}d", 100), "a\\u{1b}[31mb\\nc\\u{202e}d");
+        assert_eq!(plain("a\u{61c}\u{ad}\u{fff9}b", 100), "a\\u{61c}\\u{ad}\\u{fff9}b");
         assert_eq!(plain("abcdef", 3), "abc…");
         assert_eq!(lines("a\n\tb\u{7}"), "a\n\tb\\u{7}");
         assert_eq!(json("[\"\u{9b}2J\u{e0001}é\",\n1]"), "[\"\\u009b2J\\udb40\\udc01é\",\n1]");

@@ -4,10 +4,11 @@
 //! ask. Grammar and argument fields: spec aimon 6.3. `term ("|" term)*`; a term is a tool name, or a tool name and a glob for its argument in
 //! parentheses; `*` is any run of characters, all else literal, whole and case-sensitive.
 
-use crate::command::commands;
+use crate::command::{Piece, Undecidable, commands};
 use crate::display::plain;
 use crate::hook::Object;
 use serde_json::Value;
+use std::cell::LazyCell;
 
 /// A parsed matcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,9 +88,22 @@ impl Matcher {
 
     /// Says whether a call wakes the plugin; without the arguments a pattern cannot be decided.
     pub fn matches(&self, tool_name: &str, arguments: Option<&Object>) -> bool {
-        self.terms.is_empty() || self.terms.iter().any(|term| term.matches(tool_name, arguments))
+        let command = arguments.and_then(|arguments| arguments.get("command")).and_then(Value::as_str);
+        // Split once, and only where a term asks.
+        let commands = LazyCell::new(|| commands(command.unwrap_or_default()));
+        self.terms.is_empty() || self.terms.iter().any(|term| term.matches(tool_name, arguments, &commands))
     }
 }
+
+impl std::fmt::Display for Matcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let term = |term: &Term| term.argument.as_ref().map_or(term.name.clone(), |argument| format!("{}({argument})", term.name));
+        f.write_str(&self.terms.iter().map(term).collect::<Vec<_>>().join("|"))
+    }
+}
+
+/// The commands of a call, split when they are asked for.
+type Commands<'a, F> = LazyCell<Result<Vec<Piece<'a>>, Undecidable>, F>;
 
 impl Term {
     fn parse(text: &str) -> Result<Self, InvalidMatcher> {
@@ -120,9 +134,20 @@ impl Term {
         Ok(Self { name: name.to_owned(), argument: argument.map(str::to_owned) })
     }
 
-    fn matches(&self, tool_name: &str, arguments: Option<&Object>) -> bool {
-        let argument = self.argument.as_deref().zip(arguments);
-        glob(&self.name, tool_name) && argument.is_none_or(|(pattern, arguments)| matches_argument(pattern, tool_name, arguments))
+    fn matches<'a, F>(&self, tool_name: &str, arguments: Option<&Object>, commands: &Commands<'a, F>) -> bool
+    where
+        F: FnOnce() -> Result<Vec<Piece<'a>>, Undecidable>,
+    {
+        let Some((pattern, arguments)) = self.argument.as_deref().zip(arguments).filter(|_| glob(&self.name, tool_name)) else {
+            return glob(&self.name, tool_name);
+        };
+        let fields = fields_of(tool_name).unwrap_or_default();
+        fields.iter().any(|field| match arguments.get(*field) {
+            None | Some(Value::Null) => false,
+            Some(Value::String(_)) if tool_name == "Bash" => matches_command(pattern, commands),
+            Some(Value::String(text)) => glob(pattern, text),
+            Some(_) => true,
+        })
     }
 }
 
@@ -151,15 +176,17 @@ fn split_terms(text: &str) -> Result<Vec<&str>, InvalidMatcher> {
     if depth == 0 { Ok(terms) } else { Err(unbalanced()) }
 }
 
-fn matches_argument(pattern: &str, tool_name: &str, arguments: &Object) -> bool {
-    let fields = fields_of(tool_name).unwrap_or_default();
-    fields.iter().any(|field| match arguments.get(*field) {
-        None | Some(Value::Null) => false,
-        Some(Value::String(text)) if tool_name == "Bash" => {
-            commands(text).is_none_or(|commands| commands.into_iter().any(|command| glob(pattern, command)))
-        }
-        Some(Value::String(text)) => glob(pattern, text),
-        Some(_) => true,
+/// Holds a pattern against each command; where a shell may read the words that the pattern begins with otherwise, it cannot be decided.
+fn matches_command<'a, F>(pattern: &str, commands: &Commands<'a, F>) -> bool
+where
+    F: FnOnce() -> Result<Vec<Piece<'a>>, Undecidable>,
+{
+    let literal = pattern.split('*').next().unwrap_or_default();
+    let words = literal.split_ascii_whitespace().count();
+    let Ok(commands) = &**commands else { return true };
+    commands.iter().any(|command| {
+        let blanks_apart = || command.text.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        command.is_veiled(words) || glob(pattern, command.text) || glob(pattern, &blanks_apart())
     })
 }
 
@@ -194,6 +221,9 @@ mod tests {
         assert!(matches("Bash(git *)", "Bash", json!({"command": ["git"]})), "no text");
         assert!(!matches("Bash(git *)", "Bash", json!({"command": null})));
         assert!(!matches("Bash(a|b)", "Bash", json!({"command": "a"})), "a bar in parentheses is a character");
+        assert!(matches("Bash(git push*)", "Bash", json!({"command": "git  push\t-f"})), "blanks are blanks");
+        assert!(matches("Bash(git push*)", "Bash", json!({"command": "git pu\"sh\""})), "a word may be quoted");
+        assert!(!matches("Bash(git push*)", "Bash", json!({"command": "git commit -m \"push\""})));
         assert!(matches("mcp__*__delete", "mcp__db__delete", json!({})));
         assert!(!matches("mcp__*__delete", "mcp__db__read", json!({})));
     }

@@ -54,7 +54,8 @@ pub(crate) struct AuditRow {
     pub(crate) ignored: String,
     /// From the event's arrival until this call began: the plugins before it.
     pub(crate) queue_time: Duration,
-    pub(crate) duration: Duration,
+    /// Of the whole call; where it is not set, until the record is dropped.
+    pub(crate) duration: Option<Duration>,
     pub(crate) guest_time: Duration,
     pub(crate) fuel: Option<u64>,
     pub(crate) memory: usize,
@@ -91,7 +92,7 @@ impl OpenRecord {
             applied: false,
             ignored: String::new(),
             queue_time: Duration::ZERO,
-            duration: Duration::ZERO,
+            duration: None,
             guest_time: Duration::ZERO,
             fuel: None,
             memory: 0,
@@ -110,7 +111,7 @@ impl OpenRecord {
 impl Drop for OpenRecord {
     fn drop(&mut self) {
         if let Some(mut row) = self.row.take() {
-            row.duration = self.start.elapsed();
+            row.duration.get_or_insert(self.start.elapsed());
             self.writer.write(row);
         }
     }

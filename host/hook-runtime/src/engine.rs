@@ -5,7 +5,7 @@
 
 use crate::limits::{MAX_CORE_INSTANCES, MAX_MEMORIES, MAX_MEMORY, MAX_TABLE_ELEMENTS, MAX_TABLES};
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -60,9 +60,9 @@ impl Sandbox {
         Err(last.unwrap_or_else(|| wasmtime::Error::msg("no allocator")))
     }
 
-    /// Says that a call begins, so that the epoch moves.
-    pub(crate) fn wake(&self) {
-        self.ticker.wake();
+    /// Says that a call begins, and until the guard is dropped, is under way: so long the epoch moves.
+    pub(crate) fn wake(&self) -> UnderWay<'_> {
+        self.ticker.wake()
     }
 }
 
@@ -149,8 +149,10 @@ struct Ticker {
 #[derive(Debug)]
 struct TickerState {
     start: Instant,
-    /// Milliseconds after `start` of the last call.
+    /// Milliseconds after `start` of the last call's begin.
     last_call: AtomicU64,
+    /// Calls that have begun and not ended: while there is one, the epoch moves.
+    under_way: AtomicUsize,
     asleep: AtomicBool,
     stop: AtomicBool,
 }
@@ -166,6 +168,7 @@ impl Ticker {
         let shared = Arc::new(TickerState {
             start: Instant::now(),
             last_call: AtomicU64::new(0),
+            under_way: AtomicUsize::new(0),
             asleep: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         });
@@ -174,13 +177,15 @@ impl Ticker {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    fn wake(&self) {
+    fn wake(&self) -> UnderWay<'_> {
+        self.shared.under_way.fetch_add(1, Ordering::Relaxed);
         self.shared.last_call.store(self.shared.now(), Ordering::Relaxed);
         // Ordered after the store, as the ticker's own check is after it says that it sleeps: one of the two sees the other.
         std::sync::atomic::fence(Ordering::SeqCst);
         if self.shared.asleep.load(Ordering::Relaxed) {
             self.unpark();
         }
+        UnderWay(&self.shared)
     }
 
     fn unpark(&self) {
@@ -189,6 +194,16 @@ impl Ticker {
         {
             thread.thread().unpark();
         }
+    }
+}
+
+/// A call under way; dropped when it ends.
+#[derive(Debug)]
+pub(crate) struct UnderWay<'a>(&'a TickerState);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -222,7 +237,7 @@ fn tick(engine: &Engine, state: &TickerState) {
 
 fn is_idle(state: &TickerState) -> bool {
     let idle = u64::try_from(IDLE.as_millis()).unwrap_or(u64::MAX);
-    state.now().saturating_sub(state.last_call.load(Ordering::Relaxed)) > idle
+    state.under_way.load(Ordering::Relaxed) == 0 && state.now().saturating_sub(state.last_call.load(Ordering::Relaxed)) > idle
 }
 
 fn sleep_until_called(state: &TickerState) {

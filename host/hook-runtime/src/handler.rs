@@ -128,9 +128,12 @@ impl Handler {
     }
 }
 
-fn spawn(function: Arc<Function>, call: HandlerCall, done: SyncSender<Result<Reply, Failure>>) -> std::io::Result<()> {
+fn spawn(function: Arc<Function>, call: HandlerCall, done: SyncSender<Ended>) -> std::io::Result<()> {
     // Nobody listens any more where the time was up.
-    let body = move || drop(done.send(run(&function, &call)));
+    let body = move || {
+        let reply = run(&function, &call);
+        drop(done.send((reply, Instant::now())));
+    };
     std::thread::Builder::new().name("geode-handler".into()).spawn(body).map(drop)
 }
 
@@ -148,11 +151,14 @@ fn answer(reply: Result<Reply, Failure>, start: Instant) -> RawReply {
     RawReply { reply, log: Vec::new(), fuel: None, guest_time: start.elapsed(), memory: 0 }
 }
 
+/// What a handler returned, and when.
+type Ended = (Result<Reply, Failure>, Instant);
+
 /// A call under way.
 #[derive(Debug)]
 pub(crate) enum Running {
     Done(Box<RawReply>),
-    Waiting { wait: Receiver<Result<Reply, Failure>>, start: Instant, timeout: Duration, cancel: CancelFlag },
+    Waiting { wait: Receiver<Ended>, start: Instant, timeout: Duration, cancel: CancelFlag },
 }
 
 impl Running {
@@ -165,7 +171,9 @@ impl Running {
         loop {
             let left = timeout.saturating_sub(start.elapsed());
             match wait.recv_timeout(left.min(LOOK)) {
-                Ok(reply) => return answer(reply, start),
+                Ok((reply, ended)) => {
+                    return RawReply { guest_time: ended.saturating_duration_since(start), ..answer(reply, start) };
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     return answer(Err(Failure::new(FailureKind::PluginFailed, "its thread ended")), start);
                 }

@@ -349,6 +349,12 @@ impl Host {
         self.set().unread
     }
 
+    /// Returns the names for which the operator's configuration overrides something, and which no plugin here bears: typing errors, or plugins
+    /// of other projects.
+    pub fn strangers(&self) -> Vec<String> {
+        self.set().strangers.clone()
+    }
+
     /// Returns the project whose plugins are loaded, a canonical path.
     pub fn project(&self) -> Option<&Path> {
         self.inner.project.as_deref()

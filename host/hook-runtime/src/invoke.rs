@@ -90,7 +90,7 @@ async fn run_typed<I: Interface, const FIBER: bool>(sandbox: &Sandbox, plugin: &
         Ok(store) => store,
         Err(error) => return refused(&error),
     };
-    sandbox.wake();
+    let _under_way = sandbox.wake();
     let start = Instant::now();
     let result = answer::<I, FIBER>(&mut store, plugin, export, &context, &payload).await;
     let guest_time = start.elapsed();

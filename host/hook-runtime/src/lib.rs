@@ -62,7 +62,7 @@ pub use manifest::{Grants, Manifest};
 pub use operator::{ConfigError, PluginMode};
 pub use pipeline::{CallReport, Invocation, InvokeError, Invoked};
 pub use plugins::{PluginState, PluginStatus};
-pub use review::{Review, ReviewError, Reviews, review, set_enabled, trust, untrust};
+pub use review::{Broken, Review, ReviewError, Reviews, review, set_enabled, trust, untrust};
 pub use store::{LogFilter, LogRow, StoreError, read_log};
 pub use trust::TrustError;
 pub use yaml::InvalidYaml;

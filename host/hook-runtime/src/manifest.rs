@@ -133,6 +133,30 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Returns what it says of settings, matcher, limits and being switched on, in words; what it leaves out is not named.
+    pub(crate) fn terms(&self) -> Vec<String> {
+        let settings = Value::Object(self.settings.clone()).to_string();
+        let Asked { deadline, fuel, memory } = self.limits;
+        let terms = [
+            self.matcher.as_ref().map(|matcher| format!("match.tool: {}", display::plain(&matcher.to_string(), 200))),
+            (!self.enabled).then(|| "enabled: false".to_owned()),
+            deadline.map(|deadline| format!("limits.deadline: {deadline:?}")),
+            fuel.map(|fuel| format!("limits.fuel: {fuel}")),
+            memory.map(|memory| format!("limits.memory: {memory} bytes")),
+            (!self.settings.is_empty()).then(|| {
+                // What does not fit is told apart by its digest.
+                let digest = blake3::hash(settings.as_bytes()).to_hex();
+                let more = if settings.len() > 300 {
+                    format!(" ({} bytes, {})", settings.len(), digest.chars().take(12).collect::<String>())
+                } else {
+                    String::new()
+                };
+                format!("settings: {}{more}", display::plain(&settings, 300))
+            }),
+        ];
+        terms.into_iter().flatten().collect()
+    }
+
     fn read(&mut self, key: &str, value: &Value) -> Result<(), InvalidYaml> {
         match key {
             "name" => self.name = text(key, value)?,

@@ -1,7 +1,7 @@
 //! The operator's configuration: what the owner of this machine overrides for plugins, whatever their manifests say.
 //!
-//! Separate because it is neither a plugin's nor a project's. Invariant: a key or value that is not understood is an error, so that an
-//! override with a typing error never goes unnoticed.
+//! Separate because it is neither a plugin's nor a project's. Invariant: a key or value that is not understood is an error, and a name
+//! that is no plugin's here is said in `list`: one file serves every project, so that cannot be an error.
 
 use crate::files::{ReadError, read_plain};
 use crate::yaml::{self, InvalidYaml, expected, failure_mode, known_keys, mapping};
@@ -88,6 +88,11 @@ impl OperatorConfig {
             config.plugins.insert(name.clone(), override_of(name, value)?);
         }
         Ok(config)
+    }
+
+    /// Returns the names that it overrides something for.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.plugins.keys().map(String::as_str).filter(|name| *name != "*")
     }
 
     /// Returns what is overridden for a plugin: what stands under its name, else what stands under `*`.

@@ -150,8 +150,8 @@ pub(crate) fn run(bench: &Bench, set: &PluginSet, invocation: Invocation) -> Res
     let mut call = Call::begin(bench, set, invocation)?;
     if call.side_by_side() {
         let steps = call.rest();
-        let raws = ask_side_by_side(&call, &steps);
-        call.finish_all(steps, raws);
+        let asked = ask_side_by_side(&call, &steps);
+        call.finish_all(steps, asked);
     }
     while let Some(step) = call.next() {
         let raw = call.ask(&step.slot);
@@ -165,8 +165,12 @@ pub(crate) async fn run_async(bench: &Bench, set: &PluginSet, invocation: Invoca
     let mut call = Call::begin(bench, set, invocation)?;
     if call.side_by_side() {
         let steps = call.rest();
-        let raws = futures_util::future::join_all(steps.iter().map(|step| call.ask_async(&step.slot))).await;
-        call.finish_all(steps, raws);
+        let ask = async |step: &Step| {
+            let begun = Instant::now();
+            Asked { raw: call.ask_async(&step.slot).await, begun, took: begun.elapsed() }
+        };
+        let asked = futures_util::future::join_all(steps.iter().map(ask)).await;
+        call.finish_all(steps, asked);
     }
     while let Some(step) = call.next() {
         let raw = call.ask_async(&step.slot).await;
@@ -176,14 +180,18 @@ pub(crate) async fn run_async(bench: &Bench, set: &PluginSet, invocation: Invoca
 }
 
 /// Calls native handlers on threads of their own, and guests on as many threads as the machine runs at once.
-fn ask_side_by_side(call: &Call<'_>, steps: &[Step]) -> Vec<RawReply> {
+fn ask_side_by_side(call: &Call<'_>, steps: &[Step]) -> Vec<Asked> {
+    let start = Instant::now();
     let begun: Vec<_> = steps.iter().map(|step| call.begin_native(&step.slot)).collect();
     let answers: Vec<_> = steps.iter().map(|_| OnceLock::new()).collect();
     let guests: Vec<_> = steps.iter().zip(&answers).zip(&begun).filter(|(_, begun)| begun.is_none()).map(|(guest, _)| guest).collect();
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some((step, answer)) = guests.get(next.fetch_add(1, Ordering::Relaxed)) {
-            answer.get_or_init(|| call.ask(&step.slot));
+            answer.get_or_init(|| {
+                let begun = Instant::now();
+                Asked { raw: call.ask(&step.slot), begun, took: begun.elapsed() }
+            });
         }
     };
     std::thread::scope(|scope| {
@@ -194,14 +202,25 @@ fn ask_side_by_side(call: &Call<'_>, steps: &[Step]) -> Vec<RawReply> {
         work();
     });
     let missing = || RawReply::failed(Failure::new(FailureKind::HostBusy, "nobody called it"));
-    let finish = |(begun, answer): (Option<Running>, OnceLock<RawReply>)| match begun {
-        Some(running) => running.finish(),
-        None => answer.into_inner().unwrap_or_else(missing),
+    let finish = |(begun, answer): (Option<Running>, OnceLock<Asked>)| match begun {
+        Some(running) => {
+            let raw = running.finish();
+            Asked { begun: start, took: raw.guest_time, raw }
+        }
+        None => answer.into_inner().unwrap_or_else(|| Asked { raw: missing(), begun: start, took: Duration::ZERO }),
     };
     begun.into_iter().zip(answers).map(finish).collect()
 }
 
 static PARALLELISM: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+
+/// What came of one that was asked beside others.
+#[derive(Debug)]
+struct Asked {
+    raw: RawReply,
+    begun: Instant,
+    took: Duration,
+}
 
 /// A plugin that is about to be asked, with its record open.
 #[derive(Debug)]
@@ -280,7 +299,7 @@ impl<'a> Call<'a> {
 
     /// Asks one on this thread.
     fn ask(&self, slot: &Slot) -> RawReply {
-        match &slot.ready {
+        match slot.target() {
             Ok(Target::Plugin(plugin)) => invoke::call(&self.bench.sandbox, plugin, self.input(plugin)),
             Ok(Target::Native(handler)) => handler.start(self.handler_call()).finish(),
             Err(failure) => RawReply::failed(failure.clone()),
@@ -288,7 +307,7 @@ impl<'a> Call<'a> {
     }
 
     async fn ask_async(&self, slot: &Slot) -> RawReply {
-        match &slot.ready {
+        match slot.target() {
             Ok(Target::Plugin(plugin)) => invoke::call_async(&self.bench.sandbox, plugin, self.input(plugin)).await,
             Ok(Target::Native(handler)) => handler.call_async(self.handler_call()).await,
             Err(failure) => RawReply::failed(failure.clone()),
@@ -296,7 +315,7 @@ impl<'a> Call<'a> {
     }
 
     fn begin_native(&self, slot: &Slot) -> Option<Running> {
-        match &slot.ready {
+        match slot.target() {
             Ok(Target::Native(handler)) => Some(handler.start(self.handler_call())),
             _ => None,
         }
@@ -333,8 +352,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn finish_all(&mut self, steps: Vec<Step>, raws: Vec<RawReply>) {
-        for (step, raw) in steps.into_iter().zip(raws) {
+    fn finish_all(&mut self, steps: Vec<Step>, asked: Vec<Asked>) {
+        for (mut step, Asked { raw, begun, took }) in steps.into_iter().zip(asked) {
+            step.record.note(|row| {
+                row.queue_time = begun.saturating_duration_since(self.arrived);
+                row.duration = Some(took);
+            });
             self.finish(step, raw);
         }
     }

@@ -32,6 +32,11 @@ impl std::fmt::Debug for Plugin {
 }
 
 impl Plugin {
+    /// Says whether it has rights that only trust gives.
+    pub(crate) fn exceeds_default(&self) -> bool {
+        self.full_payload || self.actions.iter().any(|(_, actions)| actions.contains(&Action::Allow))
+    }
+
     /// Returns the hooks it serves.
     pub(crate) fn hooks(&self) -> impl Iterator<Item = Hook> {
         self.exports.iter().map(|(hook, _)| *hook)

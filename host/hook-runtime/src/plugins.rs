@@ -114,7 +114,12 @@ pub(crate) struct Workshop<'a> {
 pub(crate) struct Judged {
     pub(crate) candidate: Candidate,
     pub(crate) record: Option<TrustRecord>,
-    pub(crate) bytes: Option<ComponentBytes>,
+    /// BLAKE3 of its component, where that could be read.
+    digest: Option<blake3::Hash>,
+    /// The hooks that it exports, where no record says which it serves.
+    exported: Vec<Hook>,
+    /// Its component, where it may run: a folder of what may not is hostile, and is not held in memory.
+    bytes: Option<ComponentBytes>,
     pub(crate) verdict: Verdict,
 }
 
@@ -140,14 +145,8 @@ impl Judged {
         if let Some(record) = &self.record {
             return record.hooks();
         }
-        let exported = self
-            .bytes
-            .as_ref()
-            .and_then(|bytes| Inspection::read(&bytes.bytes).ok())
-            .map(|inspection| inspection.hooks())
-            .unwrap_or_default();
-        let wanted = self.source().and_then(|source| source.manifest.hooks.clone());
-        wanted.map_or(exported.clone(), |wanted| exported.into_iter().filter(|hook| wanted.contains(hook)).collect())
+        let wanted = self.source().and_then(|source| source.manifest.hooks.as_ref());
+        self.exported.iter().copied().filter(|hook| wanted.is_none_or(|wanted| wanted.contains(hook))).collect()
     }
 
     /// Says whether it runs without grants that it asks for.
@@ -156,13 +155,21 @@ impl Judged {
         matches!(&self.verdict, Verdict::Run(given) if asked.exceed_default() && !given.exceed_default())
     }
 
-    /// Returns the failure mode: the record's, or where the user's own folder needs none, the manifest's.
+    /// Returns the failure mode: the record's. In the user's own folder, where an edited plugin runs without being trusted anew, also the
+    /// manifest's, where that is stricter.
     fn mode(&self) -> FailureMode {
-        match (&self.record, self.candidate.level) {
-            (Some(record), _) => record.mode(),
-            (None, Level::User) => self.source().map(|source| source.manifest.on_failure).unwrap_or_default(),
-            (None, Level::Project) => FailureMode::Open,
+        let recorded = self.record.as_ref().map(TrustRecord::mode).unwrap_or_default();
+        let asked = self.source().filter(|_| !self.is_recorded()).map(|source| source.manifest.on_failure).unwrap_or_default();
+        match self.candidate.level {
+            Level::User if asked == FailureMode::Closed => asked,
+            _ => recorded,
         }
+    }
+
+    /// Says whether the record is of these very bytes.
+    fn is_recorded(&self) -> bool {
+        let (Some(record), Some(source), Some(digest)) = (&self.record, self.source(), &self.digest) else { return false };
+        is_same(record, source, digest)
     }
 
     fn priority(&self) -> i64 {
@@ -227,23 +234,28 @@ fn judge(candidate: Candidate, project: &str, trust: &TrustStore) -> Judged {
         switched_off()
     } else {
         match (&candidate.source, &read) {
-            (Ok(source), Ok(bytes)) => judge_bytes(source, bytes, record.as_ref(), candidate.level),
+            (Ok(source), Ok(bytes)) => judge_bytes(source, &bytes.digest, record.as_ref(), candidate.level),
             (_, Err(failure)) | (Err(failure), _) => Verdict::Not(PluginState::Invalid, failure.clone()),
         }
     };
-    Judged { candidate, record, bytes: read.ok(), verdict }
+    let read = read.ok();
+    let exported = read.as_ref().filter(|_| record.is_none()).and_then(|read| Inspection::read(&read.bytes).ok());
+    let exported = exported.map(|inspection| inspection.hooks()).unwrap_or_default();
+    let digest = read.as_ref().map(|read| read.digest);
+    let bytes = read.filter(|_| matches!(verdict, Verdict::Run(_)));
+    Judged { candidate, record, digest, exported, bytes, verdict }
 }
 
 fn switched_off() -> Verdict {
     Verdict::Not(PluginState::Disabled, Failure::new(FailureKind::Untrusted, "it was switched off"))
 }
 
-fn judge_bytes(source: &Source, bytes: &ComponentBytes, record: Option<&TrustRecord>, level: Level) -> Verdict {
+fn judge_bytes(source: &Source, digest: &blake3::Hash, record: Option<&TrustRecord>, level: Level) -> Verdict {
     let off = |verdict| if source.manifest.enabled { verdict } else { switched_off() };
     match record {
-        Some(record) if is_same(record, source, bytes) => off(Verdict::Run(record.grants())),
+        Some(record) if is_same(record, source, digest) => off(Verdict::Run(record.grants())),
         Some(record) if level == Level::Project || record.closed => {
-            Verdict::Not(PluginState::Changed, Failure::new(FailureKind::Changed, what_changed(record, source, bytes)))
+            Verdict::Not(PluginState::Changed, Failure::new(FailureKind::Changed, what_changed(record, source, digest)))
         }
         None if level == Level::Project => {
             off(Verdict::Not(PluginState::New, Failure::new(FailureKind::Untrusted, "nobody has trusted it yet")))
@@ -253,12 +265,12 @@ fn judge_bytes(source: &Source, bytes: &ComponentBytes, record: Option<&TrustRec
     }
 }
 
-fn is_same(record: &TrustRecord, source: &Source, bytes: &ComponentBytes) -> bool {
-    record.component == bytes.digest.to_hex().as_str() && record.manifest == source.manifest_digest.to_hex().as_str()
+fn is_same(record: &TrustRecord, source: &Source, digest: &blake3::Hash) -> bool {
+    record.component == digest.to_hex().as_str() && record.manifest == source.manifest_digest.to_hex().as_str()
 }
 
-fn what_changed(record: &TrustRecord, source: &Source, bytes: &ComponentBytes) -> String {
-    let component = record.component != bytes.digest.to_hex().as_str();
+fn what_changed(record: &TrustRecord, source: &Source, digest: &blake3::Hash) -> String {
+    let component = record.component != digest.to_hex().as_str();
     let manifest = record.manifest != source.manifest_digest.to_hex().as_str();
     let what = match (component, manifest) {
         (true, true) => "its component and its hook.yaml",
@@ -272,37 +284,34 @@ fn judge_vanished(record: &TrustRecord, level: Level, off: bool) -> Judged {
     let failure = Failure::new(FailureKind::Vanished, format!("the plugin `{}` was trusted and is gone", record.name));
     let verdict = if off { switched_off() } else { Verdict::Not(PluginState::Vanished, failure.clone()) };
     let candidate = Candidate { level, name: record.name.clone(), place: "-".into(), source: Err(failure) };
-    Judged { candidate, record: Some(record.clone()), bytes: None, verdict }
+    Judged { candidate, record: Some(record.clone()), digest: None, exported: Vec::new(), bytes: None, verdict }
 }
 
 /// Makes the set. `earlier` is the set that is active now: where a new file is bad, its plugin stays.
 pub(crate) fn assemble(workshop: Workshop<'_>, roots: &[Root], trust: &TrustStore, earlier: &PluginSet) -> std::io::Result<PluginSet> {
     let (judged, unread) = judge_all(roots, trust)?;
     let (mut slots, mut statuses) = (Vec::new(), Vec::new());
-    let mut seen: Seen = earlier.handlers().map(|(hook, name)| ((hook, name.to_owned()), Identity::default())).collect();
+    let mut seen: Seen = earlier.handlers().map(|(hook, name)| ((hook, name.to_owned()), String::new())).collect();
     for one in judged {
-        let (slot, status) = make(workshop, &one, trust, earlier, &mut seen);
+        let (slot, status) = make(workshop, &one, earlier, &mut seen);
         statuses.push(status);
         slots.extend(slot);
     }
-    Ok(PluginSet::new(slots, statuses, unread, earlier))
+    let stranger = |name: &&str| !statuses.iter().any(|status| status.name == *name);
+    let mut strangers: Vec<_> = workshop.operator.names().filter(stranger).map(str::to_owned).collect();
+    strangers.sort_unstable();
+    let mut set = PluginSet::new(slots, earlier);
+    (set.statuses, set.unread, set.strangers) = (statuses, unread, strangers);
+    Ok(set)
 }
 
-/// Digest and settings; empty for a native handler.
-type Identity = (String, String);
-/// Names that are taken, by hook and name, and who took them.
-type Seen = HashMap<(Hook, String), Identity>;
+/// Names that are taken, by hook and name, and what is called under them; empty for a native handler.
+type Seen = HashMap<(Hook, String), String>;
 
-fn make(
-    workshop: Workshop<'_>,
-    one: &Judged,
-    trust: &TrustStore,
-    earlier: &PluginSet,
-    seen: &mut Seen,
-) -> (Option<Arc<Slot>>, PluginStatus) {
+fn make(workshop: Workshop<'_>, one: &Judged, earlier: &PluginSet, seen: &mut Seen) -> (Option<Arc<Slot>>, PluginStatus) {
     let mut status = status_of(workshop, one);
     let bound = match &one.verdict {
-        Verdict::Run(grants) => run(workshop, one, grants).and_then(|plugin| unique(plugin, one, seen)),
+        Verdict::Run(grants) => run(workshop, one, grants).and_then(|plugin| unique(plugin, one, &status, seen)),
         Verdict::Not(_, failure) => Err(failure.clone()),
     };
     match bound {
@@ -316,21 +325,22 @@ fn make(
                 status.state = PluginState::Invalid;
             }
             status.failure = Some(failure.clone());
-            if let Some(kept) = kept(one, trust, earlier, &status) {
+            if let Some(kept) = kept(one, earlier, &status) {
                 status.kept = true;
                 status.state = PluginState::Active;
                 return (Some(kept), status);
             }
-            let answers = status.on_failure == FailureMode::Closed && answers_closed(&failure, status.state);
+            let answers = status.on_failure == FailureMode::Closed && answers_closed(one, &failure, status.state);
             let slot = answers.then(|| slot(one, &status, Err(failure)));
             (slot, status)
         }
     }
 }
 
-/// A plugin that a person switched off, or whose name another took, does not answer.
-fn answers_closed(failure: &Failure, state: PluginState) -> bool {
-    state != PluginState::Disabled && state != PluginState::New && failure.kind != FailureKind::DuplicateName
+/// A plugin that a person switched off does not answer; nor does one whose name another took, unless a person vouched for it.
+fn answers_closed(one: &Judged, failure: &Failure, state: PluginState) -> bool {
+    let displaced = failure.kind == FailureKind::DuplicateName && one.record.is_none();
+    state != PluginState::Disabled && state != PluginState::New && !displaced
 }
 
 fn run(workshop: Workshop<'_>, one: &Judged, grants: &Grants) -> Result<Plugin, Failure> {
@@ -343,33 +353,46 @@ fn run(workshop: Workshop<'_>, one: &Judged, grants: &Grants) -> Result<Plugin, 
     bind(workshop.linkers, &component, digest, &source.manifest, &asked, workshop.limits)
 }
 
-/// Refuses a plugin whose name another has on the same hook; the same bytes with the same settings are called once.
-fn unique(plugin: Plugin, one: &Judged, seen: &mut Seen) -> Result<Plugin, Failure> {
-    let identity = (plugin.digest.clone(), plugin.settings.to_string());
-    for hook in plugin.hooks() {
-        if let Some(earlier) = seen.get(&(hook, one.candidate.name.clone())) {
-            let what = if *earlier == identity {
-                "the same plugin is in the user's folder, and is called once"
-            } else {
-                "a plugin of the user's folder, or a native handler, bears the same name"
-            };
-            return Err(Failure::new(FailureKind::DuplicateName, what));
-        }
+/// Refuses a plugin whose name another has on the same hook. Where the other is the same in all that matters, it is called once: this one
+/// serves the rest of its hooks.
+fn unique(mut plugin: Plugin, one: &Judged, status: &PluginStatus, seen: &mut Seen) -> Result<Plugin, Failure> {
+    let duplicate = |what: &str| Failure::new(FailureKind::DuplicateName, what);
+    let identity = format!("{} {} {:?} {:?} {:?}", plugin.digest, plugin.settings, plugin.matcher, status.on_failure, status.mode);
+    let name = one.name();
+    let earlier = |hook: Hook, seen: &Seen| seen.get(&(hook, name.to_owned())).cloned();
+    if plugin.hooks().filter_map(|hook| earlier(hook, seen)).any(|earlier| earlier != identity) {
+        return Err(duplicate("a plugin of the user's folder, or a native handler, bears the same name"));
+    }
+    plugin.exports.retain(|(hook, _)| earlier(*hook, seen).is_none());
+    if plugin.exports.is_empty() {
+        return Err(duplicate("the same plugin is in the user's folder, and is called once"));
     }
     for hook in plugin.hooks() {
-        seen.insert((hook, one.candidate.name.clone()), identity.clone());
+        seen.insert((hook, name.to_owned()), identity.clone());
     }
     Ok(plugin)
 }
 
-/// Returns the active slot of an earlier set where a new file is bad and the old bytes are still vouched for.
-fn kept(one: &Judged, trust: &TrustStore, earlier: &PluginSet, status: &PluginStatus) -> Option<Arc<Slot>> {
+/// Returns the active plugin of an earlier set where a new file is bad: as long as it has no more rights than the record gives now, and in
+/// the mode that counts now.
+fn kept(one: &Judged, earlier: &PluginSet, status: &PluginStatus) -> Option<Arc<Slot>> {
     if matches!(status.state, PluginState::Disabled | PluginState::Vanished | PluginState::New) {
         return None;
     }
-    let slot = earlier.plugin_of(one.candidate.level, &one.candidate.name)?;
-    let vouched = one.candidate.level == Level::User || trust.vouches_for(&slot.digest);
-    (slot.ready.is_ok() && vouched).then(|| Arc::clone(slot))
+    let slot = earlier.plugin_of(one.candidate.level, one.name())?;
+    let vouched = one.record.as_ref().is_some_and(|record| record.component == *slot.digest && record.manifest == *slot.manifest);
+    let harmless = one.candidate.level == Level::User && slot.plugin().is_some_and(|plugin| !plugin.exceeds_default());
+    let target = slot.ready.as_ref().ok().filter(|_| vouched || harmless)?;
+    Some(Arc::new(Slot {
+        mode: status.on_failure,
+        monitored: status.mode == PluginMode::Monitor,
+        name: Arc::clone(&slot.name),
+        digest: Arc::clone(&slot.digest),
+        manifest: Arc::clone(&slot.manifest),
+        hooks: slot.hooks.clone(),
+        ready: Ok(Arc::clone(target)),
+        ..**slot
+    }))
 }
 
 fn slot(one: &Judged, status: &PluginStatus, ready: Result<Plugin, Failure>) -> Arc<Slot> {
@@ -381,7 +404,8 @@ fn slot(one: &Judged, status: &PluginStatus, ready: Result<Plugin, Failure>) -> 
         monitored: status.mode == PluginMode::Monitor,
         digest: status.digest.as_str().into(),
         hooks: status.hooks.clone(),
-        ready: ready.map(|plugin| Target::Plugin(Box::new(plugin))),
+        manifest: one.source().map(|source| source.manifest_digest.to_hex().to_string()).unwrap_or_default().into(),
+        ready: ready.map(|plugin| Arc::new(Target::Plugin(Box::new(plugin)))),
     })
 }
 
@@ -407,7 +431,7 @@ fn status_of(workshop: Workshop<'_>, one: &Judged) -> PluginStatus {
         mode: overridden.mode.unwrap_or(recorded),
         grants,
         limits: manifest.map_or(workshop.limits, |manifest| workshop.limits.narrowed(&manifest.limits)),
-        digest: one.bytes.as_ref().map(|bytes| bytes.digest.to_hex().to_string()).unwrap_or_default(),
+        digest: one.digest.map(|digest| digest.to_hex().to_string()).unwrap_or_default(),
         failure: None,
         kept: false,
         withheld: one.withheld(),

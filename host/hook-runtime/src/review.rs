@@ -6,6 +6,7 @@
 use crate::directories::Directories;
 use crate::discover::{Level, Root};
 use crate::inspect::Inspection;
+use crate::load;
 use crate::operator::PluginMode;
 use crate::plugins::{Judged, PluginState, Verdict, judge_all, project_key};
 use crate::trust::{TrustError, TrustRecord, TrustStore};
@@ -33,12 +34,18 @@ pub struct Review {
     pub waits: bool,
     /// What it could do, in words; the strongest first.
     pub asks: Vec<String>,
-    /// What is different from what was trusted, in words; empty where it never was.
-    pub changes: Vec<String>,
+    /// Why it will not run although it is trusted, in words.
+    pub obstacles: Vec<String>,
     record: TrustRecord,
+    earlier: Option<TrustRecord>,
 }
 
 impl Review {
+    /// Returns what is different from what was trusted, in words; empty where it never was.
+    pub fn changes(&self) -> Vec<String> {
+        self.earlier.as_ref().map(|earlier| changes(earlier, &self.record)).unwrap_or_default()
+    }
+
     /// Has the plugin evaluated and audited only, or its answers applied, by the word of whoever trusts it.
     #[must_use]
     pub fn in_mode(mut self, mode: PluginMode) -> Self {
@@ -61,8 +68,19 @@ impl Review {
 pub struct Reviews {
     /// What can be trusted.
     pub open: Vec<Review>,
-    /// What is broken, with its reason: the plugin's name first.
-    pub broken: Vec<(String, Failure)>,
+    /// What is broken.
+    pub broken: Vec<Broken>,
+}
+
+/// A plugin that cannot be trusted.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// Its name.
+    pub name: String,
+    /// Whose folder it lies in.
+    pub level: Level,
+    /// Why.
+    pub failure: Failure,
 }
 
 /// Why the plugins could not be reviewed.
@@ -88,7 +106,7 @@ pub fn review(directories: &Directories, project: Option<&Path>) -> Result<Revie
         for judged in judge_all(std::slice::from_ref(&root), &trust)?.0 {
             match review_one(&judged, &key) {
                 Ok(review) => reviews.open.push(review),
-                Err(failure) => reviews.broken.push((judged.candidate.name.clone(), failure)),
+                Err(failure) => reviews.broken.push(Broken { name: judged.candidate.name.clone(), level: root.level, failure }),
             }
         }
     }
@@ -112,9 +130,10 @@ fn review_one(judged: &Judged, project: &str) -> Result<Review, Failure> {
         Verdict::Run(_) => (PluginState::Active, None),
         Verdict::Not(state, failure) => (*state, Some(failure)),
     };
-    let Some(bytes) = judged.bytes.as_ref().filter(|_| state != PluginState::Invalid) else {
-        return Err(failure.cloned().unwrap_or_else(|| Failure::new(FailureKind::Unreadable, "it was not read")));
-    };
+    if let Some(failure) = failure.filter(|_| state == PluginState::Invalid) {
+        return Err(failure.clone());
+    }
+    let bytes = load::read(&source.component)?;
     let inspection = Inspection::read(&bytes.bytes)?;
     let manifest = &source.manifest;
     let hooks: Vec<_> =
@@ -136,10 +155,15 @@ fn review_one(judged: &Judged, project: &str) -> Result<Review, Failure> {
         monitored: false,
         actions: manifest.grants.actions.as_ref().map(|actions| actions.iter().map(|action| action.word().to_owned()).collect()),
         full_payload: manifest.grants.full_payload,
+        terms: manifest.terms(),
         trusted_at: SystemTime::now().duration_since(UNIX_EPOCH).map(|age| age.as_secs()).unwrap_or_default(),
     };
-    let changes = judged.record.as_ref().map(|earlier| changes(earlier, &record)).unwrap_or_default();
-    let asks = asks(&record, &hooks, &manifest.grants.unavailable, &inspection);
+    let asks = asks(&record, &hooks);
+    let mut obstacles: Vec<_> = manifest.grants.unavailable.iter().map(|name| format!("this host cannot give `{name}`")).collect();
+    obstacles.extend(inspection.lacking().iter().map(|name| format!("this host does not give the import `{name}`")));
+    if !manifest.enabled {
+        obstacles.push("its own hook.yaml switches it off: `enabled: false`".to_owned());
+    }
     Ok(Review {
         name: record.name.clone(),
         level: judged.candidate.level,
@@ -149,13 +173,14 @@ fn review_one(judged: &Judged, project: &str) -> Result<Review, Failure> {
         waits: matches!(state, PluginState::New | PluginState::Changed) || judged.withheld(),
         hooks,
         asks,
-        changes,
+        obstacles,
         record,
+        earlier: judged.record.clone(),
     })
 }
 
 /// Says in words what a plugin could do.
-fn asks(record: &TrustRecord, hooks: &[Hook], unavailable: &[String], inspection: &Inspection) -> Vec<String> {
+fn asks(record: &TrustRecord, hooks: &[Hook]) -> Vec<String> {
     let grants = record.grants();
     let mut asks = Vec::new();
     if hooks.iter().any(|hook| hook.spec().actions.contains(&Action::Allow)) && grants.allows(Action::Allow) {
@@ -164,12 +189,11 @@ fn asks(record: &TrustRecord, hooks: &[Hook], unavailable: &[String], inspection
     if grants.full_payload {
         asks.push("see payloads whole, secrets included (grant `full_payload`)".to_owned());
     }
-    asks.extend(unavailable.iter().map(|name| format!("`{name}`, which this host cannot give: it will not load")));
-    asks.extend(inspection.lacking().iter().map(|name| format!("the import `{name}`, which this host does not give: it will not load")));
     for hook in hooks {
         let actions: Vec<_> = hook.spec().actions.iter().filter(|action| grants.allows(**action)).map(|action| action.word()).collect();
         asks.push(format!("{hook}: {}", actions.join(", ")));
     }
+    asks.extend(record.terms.iter().map(|term| format!("with {term}")));
     if record.closed {
         asks.push("answer for its hooks the strictest way when it fails (`on_failure: closed`)".to_owned());
     }
@@ -193,6 +217,9 @@ fn changes(earlier: &TrustRecord, now: &TrustRecord) -> Vec<String> {
     differ("full_payload", earlier.full_payload.to_string(), now.full_payload.to_string());
     differ("on_failure", earlier.mode().word().to_owned(), now.mode().word().to_owned());
     differ("mode", earlier.plugin_mode().word().to_owned(), now.plugin_mode().word().to_owned());
+    let gone = earlier.terms.iter().filter(|term| !now.terms.contains(term)).map(|term| (term.clone(), "gone".to_owned()));
+    let come = now.terms.iter().filter(|term| !earlier.terms.contains(term)).map(|term| ("new".to_owned(), term.clone()));
+    gone.chain(come).for_each(|(before, after)| differ("terms", before, after));
     differ("priority", earlier.priority.to_string(), now.priority.to_string());
     changes
 }

@@ -28,8 +28,10 @@ pub(crate) struct Slot {
     /// Whether nothing that it answers is applied.
     pub(crate) monitored: bool,
     pub(crate) digest: Arc<str>,
+    /// BLAKE3 of the manifest, as hex.
+    pub(crate) manifest: Arc<str>,
     pub(crate) hooks: Vec<Hook>,
-    pub(crate) ready: Result<Target, Failure>,
+    pub(crate) ready: Result<Arc<Target>, Failure>,
 }
 
 impl Slot {
@@ -41,21 +43,27 @@ impl Slot {
             mode: handler.on_failure,
             monitored: false,
             digest: "".into(),
+            manifest: "".into(),
             hooks: vec![hook],
-            ready: Ok(Target::Native(handler)),
+            ready: Ok(Arc::new(Target::Native(handler))),
         }
+    }
+
+    /// Returns what is called, or why nothing can be.
+    pub(crate) fn target(&self) -> Result<&Target, &Failure> {
+        self.ready.as_deref()
     }
 
     /// Returns the plugin, where it is one and ready.
     pub(crate) fn plugin(&self) -> Option<&Plugin> {
-        match &self.ready {
+        match self.target() {
             Ok(Target::Plugin(plugin)) => Some(plugin),
             _ => None,
         }
     }
 
     fn handler(&self) -> Option<&Handler> {
-        match &self.ready {
+        match self.target() {
             Ok(Target::Native(handler)) => Some(handler),
             _ => None,
         }
@@ -63,7 +71,7 @@ impl Slot {
 
     /// Returns the actions it may return: a native handler is trusted with all.
     pub(crate) fn actions(&self, hook: Hook) -> &[Action] {
-        match &self.ready {
+        match self.target() {
             Ok(Target::Plugin(plugin)) => plugin.actions(hook),
             Ok(Target::Native(_)) => hook.spec().actions,
             Err(_) => &[],
@@ -83,13 +91,15 @@ pub(crate) struct PluginSet {
     pub(crate) statuses: Vec<PluginStatus>,
     /// How many entries of the roots were not looked at.
     pub(crate) unread: usize,
+    /// The names that the operator overrides something for, and that no plugin here bears.
+    pub(crate) strangers: Vec<String>,
 }
 
 impl PluginSet {
     /// Makes a set of plugins in the order of their registration, and of the native handlers of an earlier one.
-    pub(crate) fn new(plugins: Vec<Arc<Slot>>, statuses: Vec<PluginStatus>, unread: usize, earlier: &Self) -> Self {
+    pub(crate) fn new(plugins: Vec<Arc<Slot>>, earlier: &Self) -> Self {
         let handlers = earlier.slots.iter().filter(|slot| slot.handler().is_some()).cloned();
-        Self { slots: in_order(plugins.into_iter().chain(handlers)), statuses, unread }
+        Self { slots: in_order(plugins.into_iter().chain(handlers)), ..Self::default() }
     }
 
     /// Returns a hook's chain, in the order of calling; of handlers that share a key only the first.

@@ -1,7 +1,7 @@
 //! The activity store: SQLite, written by one thread.
 //!
-//! Separate because callers must never wait for the disk. Invariant: a row that was accepted is written before `flush` returns or the host is
-//! dropped; the file is its owner's alone. Table, columns and bounds: spec 6.1; the columns after `payload_hash` are ours.
+//! Separate because callers must never wait for the disk. Invariant: a row that was accepted is written before `flush` returns `Ok`, or waits to be
+//! written, or is counted as lost; the file is its owner's alone. Table, columns and bounds: spec 6.1; the columns after `payload_hash` are ours.
 
 use crate::audit::{AuditRow, Status};
 use crate::directories::create_private;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, LazyLock, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -32,6 +32,9 @@ const PRUNE_EVERY: usize = 256;
 const BATCH: usize = 4096;
 /// How long rows gather before they are written together: callers then do not wake the thread for each.
 const GATHER: Duration = Duration::from_millis(20);
+/// How long rows that could not be written wait for the next try, and how many may wait.
+const RETRY: Duration = Duration::from_secs(1);
+const MAX_BACKLOG: usize = 65_536;
 
 enum Message {
     Row(Box<AuditRow>),
@@ -207,35 +210,70 @@ fn add_missing_columns(connection: &Connection) -> rusqlite::Result<()> {
 
 /// The writing thread: takes what is queued, in batches, until it is told to stop.
 fn write_all(mut connection: Connection, messages: &Receiver<Message>, urgent: &AtomicBool) {
-    let mut failed: Option<String> = None;
-    let mut since_prune = PRUNE_EVERY;
-    while let Ok(first) = messages.recv() {
-        if !urgent.swap(false, Ordering::Acquire) {
+    let mut backlog = Backlog { rows: Vec::new(), lost: 0, since_prune: PRUNE_EVERY };
+    loop {
+        let first = if backlog.rows.is_empty() {
+            messages.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        } else {
+            messages.recv_timeout(RETRY)
+        };
+        if matches!(first, Err(RecvTimeoutError::Disconnected)) {
+            return;
+        }
+        if first.is_ok() && !urgent.swap(false, Ordering::Acquire) {
             std::thread::park_timeout(GATHER);
         }
-        let batch: Vec<_> = std::iter::once(first).chain(messages.try_iter().take(BATCH)).collect();
-        let rows: Vec<&AuditRow> =
-            batch.iter().filter_map(|message| if let Message::Row(row) = message { Some(&**row) } else { None }).collect();
-        since_prune += rows.len();
-        let prune = since_prune >= PRUNE_EVERY && !rows.is_empty();
-        if let Err(error) = write_batch(&mut connection, &rows, prune) {
-            tracing::error!(%error, rows = rows.len(), "audit rows not written");
-            failed = Some(error.to_string());
-        }
-        if prune {
-            since_prune = 0;
-        }
-        for message in &batch {
+        let (mut waiting, mut stop) = (Vec::new(), false);
+        for message in first.into_iter().chain(messages.try_iter().take(BATCH)) {
             match message {
-                Message::Row(_) => {}
-                Message::Flush(done) => drop(done.send(failed.take().map_or(Ok(()), Err))),
-                Message::Stop => return,
+                Message::Row(row) => backlog.rows.push(row),
+                Message::Flush(done) => waiting.push(done),
+                Message::Stop => stop = true,
+            }
+        }
+        let written = backlog.write(&mut connection);
+        for done in waiting {
+            let _ = done.send(written.clone());
+        }
+        if stop {
+            return;
+        }
+    }
+}
+
+/// Rows that are not written yet: those of this batch, and those that could not be.
+struct Backlog {
+    rows: Vec<Box<AuditRow>>,
+    lost: usize,
+    since_prune: usize,
+}
+
+impl Backlog {
+    /// Writes every row, or keeps them for the next time; past [`MAX_BACKLOG`] the oldest are lost, and counted.
+    fn write(&mut self, connection: &mut Connection) -> Result<(), String> {
+        let prune = self.since_prune + self.rows.len() >= PRUNE_EVERY && !self.rows.is_empty();
+        match write_batch(connection, &self.rows, prune) {
+            Ok(()) => {
+                self.since_prune = if prune { 0 } else { self.since_prune + self.rows.len() };
+                self.rows.clear();
+                if self.lost == 0 {
+                    Ok(())
+                } else {
+                    Err(format!("{} audit rows were lost while it could not be written", std::mem::take(&mut self.lost)))
+                }
+            }
+            Err(error) => {
+                let beyond = self.rows.len().saturating_sub(MAX_BACKLOG);
+                self.rows.drain(..beyond);
+                self.lost += beyond;
+                tracing::error!(%error, waiting = self.rows.len(), lost = self.lost, "audit rows not written");
+                Err(error.to_string())
             }
         }
     }
 }
 
-fn write_batch(connection: &mut Connection, rows: &[&AuditRow], prune: bool) -> rusqlite::Result<()> {
+fn write_batch(connection: &mut Connection, rows: &[Box<AuditRow>], prune: bool) -> rusqlite::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -307,7 +345,7 @@ fn insert(connection: &Connection, row: &AuditRow) -> rusqlite::Result<()> {
 fn payload(row: &AuditRow) -> Value {
     let correlation = &row.correlation;
     let id = |text: &str| cut(text, 256);
-    let millis = (row.duration.as_secs_f64() * 1_000_000.0).round() / 1000.0;
+    let millis = (row.duration.unwrap_or_default().as_secs_f64() * 1_000_000.0).round() / 1000.0;
     json!({
         "surface": "hook",
         "name": row.hook.name(),

@@ -35,6 +35,9 @@ pub(crate) struct TrustRecord {
     pub(crate) actions: Option<Vec<String>>,
     /// Whether the real payload was granted.
     pub(crate) full_payload: bool,
+    /// What its manifest says of settings, matcher and limits, in words: to tell what changed.
+    #[serde(default)]
+    pub(crate) terms: Vec<String>,
     /// Seconds since the Unix epoch.
     pub(crate) trusted_at: u64,
 }
@@ -121,11 +124,6 @@ impl TrustStore {
 
     pub(crate) fn is_disabled(&self, project: &str, name: &str) -> bool {
         self.document.disabled.iter().any(|disabled| disabled.project == project && disabled.name == name)
-    }
-
-    /// Says whether any record vouches for a component of that digest.
-    pub(crate) fn vouches_for(&self, digest: &str) -> bool {
-        self.document.trusted.iter().any(|record| record.component == digest)
     }
 
     /// Reads the record anew, changes it and writes it, while no other process does.

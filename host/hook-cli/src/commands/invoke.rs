@@ -28,7 +28,6 @@ pub(crate) fn run(cli: &Cli, args: &InvokeArgs) -> Result<Exit, Fail> {
     let invoked = host
         .invoke_blocking(invocation)
         .map_err(|invalid| Fail::new(Exit::BadData, "hook::payload::invalid", invalid).hint(format!("geode-hooks schema {hook}")))?;
-    host.flush().map_err(|error| Fail::from(hook_runtime::HostError::from(error)))?;
     for (plugin, next) in &invoked.waiting {
         render::remark(&format!("`{plugin}` waits and was not asked; next: {next}"));
     }
@@ -37,7 +36,16 @@ pub(crate) fn run(cli: &Cli, args: &InvokeArgs) -> Result<Exit, Fail> {
     } else {
         show(hook, &invoked);
     }
-    Ok(if args.exit_code && invoked.outcome.blocked() { Exit::Blocked } else { Exit::Ok })
+    // What was decided counts, whatever becomes of its record.
+    let stored = host.flush().map_err(|error| Fail::from(hook_runtime::HostError::from(error)));
+    match stored {
+        Err(fail) if args.exit_code && invoked.outcome.blocked() => {
+            render::remark(&format!("{}; the call is not recorded [{}]", fail.error, fail.code));
+            Ok(Exit::Blocked)
+        }
+        Err(fail) => Err(fail),
+        Ok(()) => Ok(if args.exit_code && invoked.outcome.blocked() { Exit::Blocked } else { Exit::Ok }),
+    }
 }
 
 fn read_payload(hook: Hook, path: Option<&Path>) -> Result<Object, Fail> {

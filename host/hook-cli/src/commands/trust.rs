@@ -4,10 +4,9 @@ use super::places;
 use crate::args::{Cli, NameArgs, TrustArgs};
 use crate::exit::{Exit, Fail};
 use crate::render;
-use hook_runtime::{Directories, FailureMode, HostError, Level, PluginMode, Review, ReviewError, Reviews, TrustError, review};
+use hook_runtime::{Broken, FailureMode, HostError, Level, PluginMode, Review, ReviewError, Reviews, TrustError, review};
 use serde_json::json;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
-use std::path::Path;
 
 pub(crate) fn trust(cli: &Cli, args: &TrustArgs) -> Result<Exit, Fail> {
     let (directories, project) = places(cli)?;
@@ -31,7 +30,10 @@ pub(crate) fn trust(cli: &Cli, args: &TrustArgs) -> Result<Exit, Fail> {
         render::document(&json!({"trusted": names}));
     } else {
         for one in trusted {
-            render::line(&format!("trusted `{}`: it runs from now on, until a byte of it changes", one.name));
+            match one.obstacles.first() {
+                None => render::line(&format!("trusted `{}`: it runs from now on, until a byte of it changes", one.name)),
+                Some(obstacle) => render::line(&format!("trusted `{}`, but it will not run: {obstacle}", one.name)),
+            }
         }
     }
     Ok(exit)
@@ -56,15 +58,15 @@ fn choose<'a>(reviews: &'a Reviews, names: &[String]) -> Result<(Vec<&'a Review>
         if reviews.open.iter().any(|one| one.name == *name) {
             continue;
         }
-        return Err(match reviews.broken.iter().find(|(broken, _)| broken == name) {
-            Some((_, failure)) => Fail::not_a_plugin(failure, name),
+        return Err(match reviews.broken.iter().find(|broken| broken.name == *name) {
+            Some(broken) => Fail::not_a_plugin(&broken.failure, name),
             None => unknown(name, reviews),
         });
     }
     if !names.is_empty() {
         return Ok((reviews.open.iter().filter(|one| names.contains(&one.name)).collect(), Exit::Ok));
     }
-    for (name, failure) in &reviews.broken {
+    for Broken { name, failure, .. } in &reviews.broken {
         render::remark(&format!("`{name}` is left out: {failure} [{}]", failure.kind.code()));
     }
     let waiting: Vec<_> = reviews.open.iter().filter(|one| one.waits).collect();
@@ -96,9 +98,11 @@ fn show(one: &Review) {
     text.push(format!("  imports     {imports}"));
     text.push("  it could:".to_owned());
     text.extend(one.asks.iter().map(|ask| format!("    - {ask}")));
-    if !one.changes.is_empty() {
+    text.extend(one.obstacles.iter().map(|obstacle| format!("  it will not run: {obstacle}")));
+    let changes = one.changes();
+    if !changes.is_empty() {
         text.push("  changed since it was trusted:".to_owned());
-        text.extend(one.changes.iter().map(|change| format!("    ! {change}")));
+        text.extend(changes.iter().map(|change| format!("    ! {change}")));
     }
     let shown = text.iter().map(|line| hook_runtime::contract::display::lines(line)).collect::<Vec<_>>().join("\n");
     let _ = writeln!(std::io::stderr(), "{shown}");
@@ -117,39 +121,37 @@ fn confirmed(name: &str) -> Result<bool, Fail> {
 }
 
 pub(crate) fn untrust(cli: &Cli, args: &NameArgs) -> Result<Exit, Fail> {
-    change(cli, args, "untrusted", hook_runtime::untrust)
+    let (directories, project) = places(cli)?;
+    // In the project first, and else in the user's folder.
+    let untrust = |name: &str| -> Result<bool, TrustError> {
+        Ok(hook_runtime::untrust(&directories, Some(&project), name)? || hook_runtime::untrust(&directories, None, name)?)
+    };
+    change(cli, args, "untrusted", untrust)
 }
 
 pub(crate) fn set_enabled(cli: &Cli, args: &NameArgs, enabled: bool) -> Result<Exit, Fail> {
     let (directories, project) = places(cli)?;
     let reviews = review(&directories, Some(&project)).map_err(review_failed)?;
-    let known = |name: &String| reviews.open.iter().any(|one| one.name == *name) || reviews.broken.iter().any(|(broken, _)| broken == name);
-    if let Some(name) = args.names.iter().find(|name| !known(name)) {
+    let levels = |name: &str| {
+        let open = reviews.open.iter().filter(|one| one.name == name).map(|one| one.level);
+        let broken = reviews.broken.iter().filter(|one| one.name == name).map(|one| one.level);
+        open.chain(broken).collect::<Vec<_>>()
+    };
+    if let Some(name) = args.names.iter().find(|name| levels(name).is_empty()) {
         return Err(unknown(name, &reviews));
     }
     // The user's own plugin of that name counts only where the project has none.
-    let in_project = |name: &str| !reviews.open.iter().any(|one| one.name == name && one.level == Level::User);
+    let scope = |name: &str| Some(project.as_path()).filter(|_| levels(name).contains(&Level::Project));
     let what = if enabled { "enabled" } else { "disabled" };
-    change(cli, args, what, |directories, project, name| {
-        let scope = project.filter(|_| in_project(name));
-        hook_runtime::set_enabled(directories, scope, name, enabled)
-    })
+    change(cli, args, what, |name| hook_runtime::set_enabled(&directories, scope(name), name, enabled))
 }
 
-/// Makes a change for each name, in the project first and else in the user's folder.
-fn change(
-    cli: &Cli,
-    args: &NameArgs,
-    what: &str,
-    make: impl Fn(&Directories, Option<&Path>, &str) -> Result<bool, TrustError>,
-) -> Result<Exit, Fail> {
-    let (directories, project) = places(cli)?;
+/// Makes a change for each name, and says of which it was one.
+fn change(cli: &Cli, args: &NameArgs, what: &str, make: impl Fn(&str) -> Result<bool, TrustError>) -> Result<Exit, Fail> {
     let mut exit = Exit::Ok;
     let mut changed = Vec::new();
     for name in &args.names {
-        let done =
-            make(&directories, Some(&project), name).map_err(record_failed)? || make(&directories, None, name).map_err(record_failed)?;
-        if done {
+        if make(name).map_err(record_failed)? {
             changed.push(name.as_str());
         } else {
             render::remark(&format!(

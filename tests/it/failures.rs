@@ -75,10 +75,10 @@ fn an_endless_loop_ends_at_its_deadline_too() {
 #[test]
 fn deadlines_and_cancelling_hold_for_long_calls_too() {
     let world = World::new();
-    world.scripted("slow", json!({"act": "loop"}), "limits: {deadline: 1500ms}");
+    world.scripted("slow", json!({"act": "loop"}), "hooks: [PreToolUse]\nlimits: {deadline: 1500ms}");
     let host = world.builder().limits(Limits::default().with_fuel(u64::MAX).with_deadline(Duration::from_secs(60))).build().unwrap();
     assert_eq!(summary(&ask(&host, Hook::PreToolUse)).1, ["slow=hook::invoke::deadline"]);
-    world.scripted("slow", json!({"act": "loop"}), "");
+    world.scripted("slow", json!({"act": "loop"}), "hooks: [PreToolUse]");
     host.reload().unwrap();
     let flag = hook_runtime::CancelFlag::default();
     let stop = flag.clone();

@@ -124,7 +124,7 @@ impl Walk {
         for (key, value) in object.iter().take(MAX_ITEMS) {
             if is_secret_key(key) {
                 removed.push(key.as_str());
-                self.below(key, |walk| walk.mark_redacted());
+                self.below(key, Self::mark_redacted);
                 continue;
             }
             let short = char_offset(key, MAX_KEY_CHARS).map_or(key.as_str(), |end| key.split_at(end).0);

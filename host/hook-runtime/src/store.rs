@@ -226,7 +226,7 @@ fn write_all(mut connection: Connection, messages: &Receiver<Message>, urgent: &
         let (mut waiting, mut stop) = (Vec::new(), false);
         for message in first.into_iter().chain(messages.try_iter().take(BATCH)) {
             match message {
-                Message::Row(row) => backlog.rows.push(row),
+                Message::Row(row) => backlog.rows.push(*row),
                 Message::Flush(done) => waiting.push(done),
                 Message::Stop => stop = true,
             }
@@ -243,7 +243,7 @@ fn write_all(mut connection: Connection, messages: &Receiver<Message>, urgent: &
 
 /// Rows that are not written yet: those of this batch, and those that could not be.
 struct Backlog {
-    rows: Vec<Box<AuditRow>>,
+    rows: Vec<AuditRow>,
     lost: usize,
     since_prune: usize,
 }
@@ -273,7 +273,7 @@ impl Backlog {
     }
 }
 
-fn write_batch(connection: &mut Connection, rows: &[Box<AuditRow>], prune: bool) -> rusqlite::Result<()> {
+fn write_batch(connection: &mut Connection, rows: &[AuditRow], prune: bool) -> rusqlite::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }

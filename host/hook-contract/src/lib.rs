@@ -6,6 +6,7 @@
 //! The way of one call: [`bound()`] makes the plugins' view of a payload, [`validate()`] holds it against the schema, a plugin answers with a
 //! [`Reply`], [`check()`] turns that into a [`Checked`] answer or a [`Failure`], and [`apply`] folds it into the [`Chain`].
 
+pub mod activity;
 pub mod aimon;
 pub mod apply;
 pub mod bound;

@@ -42,7 +42,7 @@ pub(crate) fn read_plain(path: &Path, max: u64) -> Result<Vec<u8>, ReadError> {
     if metadata.len() > max {
         return Err(ReadError::TooLarge(max));
     }
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
     file.take(max.saturating_add(1)).read_to_end(&mut bytes)?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > max {
         return Err(ReadError::TooLarge(max));

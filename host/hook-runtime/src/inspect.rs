@@ -129,11 +129,17 @@ fn malformed(error: &wasmparser::BinaryReaderError) -> Failure {
     Failure::new(FailureKind::Malformed, format!("it is damaged or ends early, at byte {}", error.offset()))
 }
 
-fn check_header(bytes: &[u8]) -> Result<(), Failure> {
-    if !bytes.starts_with(b"\0asm") {
-        let what = if bytes.is_empty() { "the file is empty" } else { "the file is no WebAssembly" };
-        return Err(Failure::new(FailureKind::NotWasm, what));
+/// Checks that bytes begin as WebAssembly does.
+pub(crate) fn check_magic(bytes: &[u8]) -> Result<(), Failure> {
+    if bytes.starts_with(b"\0asm") {
+        return Ok(());
     }
+    let what = if bytes.is_empty() { "the file is empty" } else { "the file is no WebAssembly" };
+    Err(Failure::new(FailureKind::NotWasm, what))
+}
+
+fn check_header(bytes: &[u8]) -> Result<(), Failure> {
+    check_magic(bytes)?;
     match Parser::new(0).parse_all(bytes).next() {
         Some(Ok(Payload::Version { encoding: Encoding::Component, .. })) => Ok(()),
         Some(Ok(Payload::Version { encoding: Encoding::Module, .. })) => {

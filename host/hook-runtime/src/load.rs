@@ -5,7 +5,7 @@
 
 use crate::cache::CompileCache;
 use crate::files::{ReadError, read_plain};
-use crate::inspect::{Inspection, MAX_COMPONENT_BYTES};
+use crate::inspect::{Inspection, MAX_COMPONENT_BYTES, check_magic};
 use hook_contract::{Failure, FailureKind};
 use std::path::Path;
 use wasmtime::Engine;
@@ -28,6 +28,8 @@ pub(crate) fn read(path: &Path) -> Result<ComponentBytes, Failure> {
         };
         Failure::new(kind, error.to_string())
     })?;
+    // A folder full of anything else costs no hashing.
+    check_magic(&bytes)?;
     let digest = blake3::hash(&bytes);
     Ok(ComponentBytes { bytes, digest })
 }

@@ -5,7 +5,8 @@
 
 use crate::audit::{AuditRow, Status};
 use crate::directories::create_private;
-use hook_contract::{canonical, redact};
+use hook_contract::activity::{MAX_ID_CHARS, cut};
+use hook_contract::canonical;
 use rusqlite::{Connection, OpenFlags, params};
 use serde_json::{Value, json};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -296,7 +297,7 @@ static INSERT: LazyLock<String> = LazyLock::new(|| {
 fn insert(connection: &Connection, row: &AuditRow) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(&INSERT)?;
     let correlation = &row.correlation;
-    let id = |text: &str| cut(text, 256);
+    let id = |text: &str| cut(text, MAX_ID_CHARS);
     let payload = payload(row);
     let text = canonical::canonical(&payload);
     statement.execute(params![
@@ -344,7 +345,7 @@ fn insert(connection: &Connection, row: &AuditRow) -> rusqlite::Result<()> {
 /// The stored payload of an extension row: identifiers, status and time, nothing of the call's content (spec 6.1).
 fn payload(row: &AuditRow) -> Value {
     let correlation = &row.correlation;
-    let id = |text: &str| cut(text, 256);
+    let id = |text: &str| cut(text, MAX_ID_CHARS);
     let millis = (row.duration.unwrap_or_default().as_secs_f64() * 1_000_000.0).round() / 1000.0;
     json!({
         "surface": "hook",
@@ -370,18 +371,6 @@ fn micros(duration: Duration) -> i64 {
 
 fn saturating(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-/// Redacts an identifier, and cuts it with a marker.
-fn cut(text: &str, max: usize) -> String {
-    let clean = redact::redact(text);
-    match clean.char_indices().nth(max) {
-        None => clean.into_owned(),
-        Some((end, _)) => {
-            let (kept, rest) = clean.split_at(end);
-            format!("{kept}…[truncated:{}]", rest.chars().count())
-        }
-    }
 }
 
 fn seconds(time: SystemTime) -> f64 {

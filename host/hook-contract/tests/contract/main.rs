@@ -15,6 +15,7 @@ use hook_contract::{
 };
 use serde_json::{Value, json};
 
+mod activity;
 mod bounds;
 mod properties;
 mod rules;

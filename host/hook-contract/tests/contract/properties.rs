@@ -5,7 +5,7 @@ use hook_contract::hook::FieldType;
 use hook_contract::{bound, canonical};
 use proptest::prelude::*;
 
-fn any_json() -> impl Strategy<Value = Value> {
+pub(crate) fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),

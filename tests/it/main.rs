@@ -13,6 +13,7 @@ mod audit;
 mod cli;
 mod conformance;
 mod embedding;
+mod events;
 mod failures;
 mod handlers;
 mod modes;

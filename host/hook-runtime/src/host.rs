@@ -4,6 +4,7 @@
 //! without limits.
 
 use crate::bind::Linkers;
+use crate::bus::Events;
 use crate::cache::CompileCache;
 use crate::directories::{Directories, NoHome, find_project};
 use crate::engine::{Allocator, Sandbox};
@@ -176,9 +177,11 @@ impl HostBuilder {
         let key = project.as_deref().map(Path::to_string_lossy).unwrap_or_default();
         let bench =
             Bench { sandbox: Arc::new(sandbox), writer: Arc::new(writer), version: self.version, policy: self.policy, project: key.into() };
+        let events = Events::new(Arc::clone(&bench.writer), Arc::clone(&bench.project));
         let host = Host {
             inner: Arc::new(Inner {
                 bench,
+                events,
                 linkers,
                 cache,
                 limits: self.limits,
@@ -214,6 +217,7 @@ pub struct Host {
 #[derive(Debug)]
 struct Inner {
     bench: Bench,
+    events: Events,
     linkers: Linkers,
     cache: Option<CompileCache>,
     limits: Limits,
@@ -337,6 +341,11 @@ impl Host {
     /// Returns the names of a hook's native handlers, in the order of calling.
     pub fn handlers(&self, hook: Hook) -> Vec<String> {
         self.set().handlers().filter(|(served, _)| *served == hook).map(|(_, name)| name.to_owned()).collect()
+    }
+
+    /// Returns the bus of runtime events.
+    pub fn events(&self) -> &Events {
+        &self.inner.events
     }
 
     /// Returns every plugin with its state, the user's first.

@@ -3,12 +3,13 @@
 //! Separate because only this file knows the order; the stages do not know each other. Invariant: nothing reaches `apply` but through `check`
 //! or the plugin's failure mode, and every call leaves one audit row.
 
-use crate::audit::{OpenRecord, Status};
+use crate::audit::OpenRecord;
 use crate::engine::Sandbox;
 use crate::guest::LogLine;
 use crate::handler::{HandlerCall, Running};
 use crate::invoke::{self, CancelFlag, Input, RawReply};
 use crate::plugin::Plugin;
+use crate::row::Status;
 use crate::set::{PluginSet, Slot, Target};
 use crate::store::Writer;
 use crate::wit::Frame;

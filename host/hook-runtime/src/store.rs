@@ -3,19 +3,18 @@
 //! Separate because callers must never wait for the disk. Invariant: a row that was accepted is written before `flush` returns `Ok`, or waits to be
 //! written, or is counted as lost; the file is its owner's alone. Table, columns and bounds: spec 6.1; the columns after `payload_hash` are ours.
 
-use crate::audit::{AuditRow, Status};
 use crate::directories::create_private;
-use hook_contract::activity::{MAX_ID_CHARS, cut};
-use hook_contract::canonical;
+use crate::row::{AuditRow, COLUMNS, EventRow, Row, insert, seconds};
+use hook_contract::event::Retention;
 use rusqlite::{Connection, OpenFlags, params};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 /// Why the store could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,8 +24,7 @@ pub struct StoreError {
     problem: String,
 }
 
-/// How long audit rows are kept, and how many rows in all.
-const RETENTION: Duration = Duration::from_hours(180 * 24);
+/// The most rows in all.
 const MAX_ROWS: i64 = 100_000;
 /// After how many writes old rows are removed, and how many rows one transaction takes.
 const PRUNE_EVERY: usize = 256;
@@ -38,7 +36,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const MAX_BACKLOG: usize = 65_536;
 
 enum Message {
-    Row(Box<AuditRow>),
+    Row(Box<Row>),
     Flush(Sender<Result<(), String>>),
     Stop,
 }
@@ -75,8 +73,17 @@ impl Writer {
         Self { path: PathBuf::new(), queue: None, urgent: Arc::default(), thread: Mutex::new(None) }
     }
 
-    /// Hands a row to the thread.
+    /// Hands the row of a call to the thread.
     pub(crate) fn write(&self, row: AuditRow) {
+        self.hand_over(Row::Call(row));
+    }
+
+    /// Hands the row of an event to the thread.
+    pub(crate) fn write_event(&self, row: EventRow) {
+        self.hand_over(Row::Event(row));
+    }
+
+    fn hand_over(&self, row: Row) {
         if let Some(queue) = &self.queue {
             // The thread ends only when this queue does.
             let _ = queue.send(Message::Row(Box::new(row)));
@@ -117,47 +124,6 @@ impl Drop for Writer {
         }
     }
 }
-
-const COLUMNS: [(&str, &str); 38] = [
-    ("id", "INTEGER PRIMARY KEY AUTOINCREMENT"),
-    ("schema_version", "INTEGER NOT NULL"),
-    ("occurred_at", "REAL NOT NULL"),
-    ("session_key", "TEXT NOT NULL"),
-    ("run_id", "TEXT NOT NULL"),
-    ("session_id", "TEXT NOT NULL DEFAULT ''"),
-    ("turn_id", "TEXT NOT NULL DEFAULT ''"),
-    ("tool_call_id", "TEXT NOT NULL DEFAULT ''"),
-    ("llm_call_id", "TEXT NOT NULL DEFAULT ''"),
-    ("llm_attempt_id", "TEXT NOT NULL DEFAULT ''"),
-    ("event", "TEXT NOT NULL"),
-    ("dispatch_mode", "TEXT NOT NULL"),
-    ("status", "TEXT NOT NULL"),
-    ("retention_class", "TEXT NOT NULL"),
-    ("handler_count", "INTEGER NOT NULL DEFAULT 0"),
-    ("handler_error_count", "INTEGER NOT NULL DEFAULT 0"),
-    ("blocked", "INTEGER NOT NULL DEFAULT 0"),
-    ("block_reason", "TEXT NOT NULL DEFAULT ''"),
-    ("actor_type", "TEXT NOT NULL"),
-    ("actor_id", "TEXT NOT NULL"),
-    ("action", "TEXT NOT NULL"),
-    ("entity_type", "TEXT NOT NULL"),
-    ("entity_id", "TEXT NOT NULL"),
-    ("task_id", "TEXT"),
-    ("level", "TEXT NOT NULL"),
-    ("payload_json", "TEXT NOT NULL"),
-    ("payload_hash", "TEXT NOT NULL"),
-    ("step_id", "TEXT NOT NULL DEFAULT ''"),
-    ("project", "TEXT NOT NULL DEFAULT ''"),
-    ("component_digest", "TEXT NOT NULL DEFAULT ''"),
-    ("failure_code", "TEXT NOT NULL DEFAULT ''"),
-    ("decision", "TEXT NOT NULL DEFAULT ''"),
-    ("applied", "INTEGER NOT NULL DEFAULT 0"),
-    ("ignored", "TEXT NOT NULL DEFAULT ''"),
-    ("fuel", "INTEGER"),
-    ("guest_us", "INTEGER"),
-    ("memory_bytes", "INTEGER"),
-    ("queue_us", "INTEGER"),
-];
 
 const INDEXES: [(&str, &str); 9] = [
     ("session", "session_key, occurred_at DESC"),
@@ -244,7 +210,7 @@ fn write_all(mut connection: Connection, messages: &Receiver<Message>, urgent: &
 
 /// Rows that are not written yet: those of this batch, and those that could not be.
 struct Backlog {
-    rows: Vec<AuditRow>,
+    rows: Vec<Row>,
     lost: usize,
     since_prune: usize,
 }
@@ -274,7 +240,7 @@ impl Backlog {
     }
 }
 
-fn write_batch(connection: &mut Connection, rows: &[AuditRow], prune: bool) -> rusqlite::Result<()> {
+fn write_batch(connection: &mut Connection, rows: &[Row], prune: bool) -> rusqlite::Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -288,98 +254,11 @@ fn write_batch(connection: &mut Connection, rows: &[AuditRow], prune: bool) -> r
     transaction.commit()
 }
 
-static INSERT: LazyLock<String> = LazyLock::new(|| {
-    let names: Vec<_> = COLUMNS.iter().skip(1).map(|(name, _)| *name).collect();
-    let places: Vec<_> = (1..=names.len()).map(|index| format!("?{index}")).collect();
-    format!("INSERT INTO hook_events ({}) VALUES ({})", names.join(", "), places.join(", "))
-});
-
-fn insert(connection: &Connection, row: &AuditRow) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(&INSERT)?;
-    let correlation = &row.correlation;
-    let id = |text: &str| cut(text, MAX_ID_CHARS);
-    let payload = payload(row);
-    let text = canonical::canonical(&payload);
-    statement.execute(params![
-        3,
-        seconds(row.occurred_at),
-        id(&correlation.session_id),
-        id(&correlation.run_id),
-        id(&correlation.session_id),
-        id(&correlation.turn_id),
-        id(&correlation.tool_call_id),
-        id(&correlation.llm_call_id),
-        id(&correlation.llm_attempt_id),
-        "extension_invoked",
-        "observe",
-        "ok",
-        "audit",
-        0,
-        0,
-        0,
-        "",
-        "plugin",
-        if correlation.session_id.is_empty() { id(&row.plugin) } else { id(&correlation.session_id) },
-        "extension.invoked",
-        "extension",
-        id(&row.plugin),
-        None::<String>,
-        "info",
-        text,
-        canonical::sha256_hex_of(&text),
-        id(&correlation.step_id),
-        &*row.project,
-        &*row.digest,
-        row.failure.map_or("", hook_contract::FailureKind::code),
-        row.action,
-        row.applied,
-        row.ignored,
-        row.fuel.map(saturating),
-        micros(row.guest_time),
-        saturating(row.memory as u64),
-        micros(row.queue_time),
-    ])?;
-    Ok(())
-}
-
-/// The stored payload of an extension row: identifiers, status and time, nothing of the call's content (spec 6.1).
-fn payload(row: &AuditRow) -> Value {
-    let correlation = &row.correlation;
-    let id = |text: &str| cut(text, MAX_ID_CHARS);
-    let millis = (row.duration.unwrap_or_default().as_secs_f64() * 1_000_000.0).round() / 1000.0;
-    json!({
-        "surface": "hook",
-        "name": row.hook.name(),
-        "extension": id(&row.plugin),
-        "status": row.status.word(),
-        "duration_ms": millis,
-        "_dispatch_duration_ms": millis,
-        "session_id": id(&correlation.session_id),
-        "turn_id": id(&correlation.turn_id),
-        "step_id": id(&correlation.step_id),
-        "tool_call_id": id(&correlation.tool_call_id),
-        "llm_call_id": id(&correlation.llm_call_id),
-        "llm_attempt_id": id(&correlation.llm_attempt_id),
-        "session_generation": correlation.session_generation,
-        "verify_attempt": correlation.verify_attempt,
-    })
-}
-
-fn micros(duration: Duration) -> i64 {
-    i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
-}
-
-fn saturating(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn seconds(time: SystemTime) -> f64 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
-}
-
 fn remove_old(connection: &Connection) -> rusqlite::Result<()> {
-    let oldest = seconds(SystemTime::now()) - RETENTION.as_secs_f64();
-    connection.execute("DELETE FROM hook_events WHERE retention_class = 'audit' AND occurred_at < ?1", [oldest])?;
+    for class in Retention::ALL {
+        let oldest = seconds(SystemTime::now()) - Duration::from_hours(class.days() * 24).as_secs_f64();
+        connection.execute("DELETE FROM hook_events WHERE retention_class = ?1 AND occurred_at < ?2", params![class.word(), oldest])?;
+    }
     let newest: Option<i64> = connection.query_row("SELECT max(id) FROM hook_events", [], |row| row.get(0))?;
     connection.execute("DELETE FROM hook_events WHERE id <= ?1", [newest.unwrap_or(0) - MAX_ROWS])?;
     Ok(())
@@ -482,15 +361,4 @@ fn query(path: &Path, filter: &LogFilter) -> rusqlite::Result<Vec<LogRow>> {
         })
     })?;
     rows.collect()
-}
-
-impl Status {
-    /// Returns the status of a decision's action.
-    pub(crate) fn of(action: hook_contract::Action) -> Self {
-        match action {
-            hook_contract::Action::Block => Self::Block,
-            hook_contract::Action::Deny => Self::Deny,
-            _ => Self::Ok,
-        }
-    }
 }

@@ -91,9 +91,9 @@ pub(crate) struct EventRow {
 #[derive(Debug)]
 pub(crate) enum Row {
     /// A plugin was called.
-    Call(AuditRow),
+    Call(Box<AuditRow>),
     /// An event was emitted.
-    Event(EventRow),
+    Event(Box<EventRow>),
 }
 
 /// The columns with their definitions, in the order of the table.

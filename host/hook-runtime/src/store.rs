@@ -36,7 +36,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const MAX_BACKLOG: usize = 65_536;
 
 enum Message {
-    Row(Box<Row>),
+    Row(Row),
     Flush(Sender<Result<(), String>>),
     Stop,
 }
@@ -75,18 +75,18 @@ impl Writer {
 
     /// Hands the row of a call to the thread.
     pub(crate) fn write(&self, row: AuditRow) {
-        self.hand_over(Row::Call(row));
+        self.hand_over(Row::Call(Box::new(row)));
     }
 
     /// Hands the row of an event to the thread.
     pub(crate) fn write_event(&self, row: EventRow) {
-        self.hand_over(Row::Event(row));
+        self.hand_over(Row::Event(Box::new(row)));
     }
 
     fn hand_over(&self, row: Row) {
         if let Some(queue) = &self.queue {
             // The thread ends only when this queue does.
-            let _ = queue.send(Message::Row(Box::new(row)));
+            let _ = queue.send(Message::Row(row));
         }
     }
 
@@ -193,7 +193,7 @@ fn write_all(mut connection: Connection, messages: &Receiver<Message>, urgent: &
         let (mut waiting, mut stop) = (Vec::new(), false);
         for message in first.into_iter().chain(messages.try_iter().take(BATCH)) {
             match message {
-                Message::Row(row) => backlog.rows.push(*row),
+                Message::Row(row) => backlog.rows.push(row),
                 Message::Flush(done) => waiting.push(done),
                 Message::Stop => stop = true,
             }

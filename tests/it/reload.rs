@@ -138,5 +138,5 @@ fn the_operators_word_counts_for_what_is_kept() {
     std::fs::write(world.directories().config.join("config.yaml"), "plugins: {p: {mode: monitor}, gone: {mode: monitor}}").unwrap();
     assert!(host.reload().unwrap()[0].kept);
     assert_eq!(summary(&ask(&host, Hook::PreToolUse)).0, [""; 0]);
-    assert_eq!(host.strangers(), ["gone"]);
+    assert_eq!(host.unmatched_overrides(), ["gone"]);
 }

@@ -112,12 +112,7 @@ impl<'a> Splitter<'a> {
                 return Err(Undecidable);
             }
             let Some(byte) = self.byte(at) else {
-                if closer == Closer::End {
-                    self.push(piece, at, quoted);
-                    return Ok(Some(at));
-                }
-                self.pieces.truncate(earlier);
-                return Ok(None);
+                return Ok(self.end_of_text(closer, piece, at, earlier));
             };
             if closer.is(byte) {
                 self.push(piece, at, quoted);
@@ -150,6 +145,16 @@ impl<'a> Splitter<'a> {
             before = if next == at + 1 { byte } else { 0 };
             at = next;
         }
+    }
+
+    /// Ends a reading where the text does; what lacks its closer leaves nothing.
+    fn end_of_text(&mut self, closer: Closer, piece: usize, at: usize, earlier: usize) -> Option<usize> {
+        if closer != Closer::End {
+            self.pieces.truncate(earlier);
+            return None;
+        }
+        self.push(piece, at, false);
+        Some(at)
     }
 
     fn byte(&self, at: usize) -> Option<u8> {

@@ -3,6 +3,7 @@
 //! Separate because it is the surface that can never steer. Invariant: an observer sees an event and cannot change it, one that fails fails
 //! alone, and every event that is to be stored is, whoever listens.
 
+use crate::manifest::{check_name, no_event};
 use crate::row::EventRow;
 use crate::store::Writer;
 use crate::yaml::InvalidYaml;
@@ -37,9 +38,9 @@ impl Subject {
     /// Returns one event, by its name or an older spelling of it.
     ///
     /// # Errors
-    /// [`SubscribeError::UnknownEvent`].
+    /// [`SubscribeError::UnknownEvent`], with what to write instead.
     pub fn event(name: &str) -> Result<Self, SubscribeError> {
-        event(name).map(|event| Self(Wanted::Event(event.name))).ok_or_else(|| SubscribeError::UnknownEvent(display::plain(name, 64)))
+        event(name).map(|event| Self(Wanted::Event(event.name))).ok_or_else(|| UnknownEvent(no_event(name)).into())
     }
 
     /// Returns the event of that name, and those whose names go on after it with `_`.
@@ -136,14 +137,14 @@ impl Observer {
 #[non_exhaustive]
 pub enum SubscribeError {
     /// Another observer of that name is told of the same events.
-    #[error("`{0}` already observes some of these events: names are unique for each event")]
+    #[error("`{0}` already observes some of these events: names are unique for each event, choose another")]
     DuplicateName(String),
     /// The name could not stand in tables and logs.
     #[error(transparent)]
     BadName(#[from] InvalidYaml),
     /// No event bears that name.
-    #[error("`{0}` is no runtime event")]
-    UnknownEvent(String),
+    #[error(transparent)]
+    UnknownEvent(#[from] UnknownEvent),
     /// No event's name begins so.
     #[error("no runtime event's name begins with `{0}`: expected whole words, such as `tool_exec`")]
     BadPrefix(String),
@@ -157,7 +158,7 @@ pub enum SubscribeError {
 
 /// No event bears that name.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is no runtime event")]
+#[error("{0}")]
 pub struct UnknownEvent(String);
 
 /// How an observer fared.
@@ -232,7 +233,7 @@ impl Events {
     /// # Errors
     /// [`SubscribeError`] where another observer of that name is told of some of these events, or the bus is closed.
     pub fn subscribe(&self, subject: Subject, observer: Observer) -> Result<Subscription, SubscribeError> {
-        crate::manifest::check_name(&observer.name)?;
+        check_name(&observer.name)?;
         self.change(|register| {
             if register.closed {
                 return Err(SubscribeError::Closed);
@@ -261,7 +262,7 @@ impl Events {
     #[track_caller]
     pub fn emit(&self, name: &str, data: Object, correlation: &Correlation) -> Result<Vec<Observed>, UnknownEvent> {
         let caller = Location::caller();
-        let event = event(name).ok_or_else(|| UnknownEvent(display::plain(name, 64)))?;
+        let event = event(name).ok_or_else(|| UnknownEvent(no_event(name)))?;
         let (places, closed) = {
             let register = self.inner.register.read().unwrap_or_else(PoisonError::into_inner);
             (Arc::clone(&register.places), register.closed)

@@ -58,7 +58,7 @@ pub enum HostError {
 #[non_exhaustive]
 pub enum RegisterError {
     /// A handler or plugin of that name already serves the hook.
-    #[error("`{name}` already serves {hook}: names are unique for each hook")]
+    #[error("`{name}` already serves {hook}: names are unique for each hook, choose another")]
     DuplicateName {
         /// The hook.
         hook: Hook,
@@ -323,9 +323,7 @@ impl Host {
 
     /// Removes a native handler from a hook; says whether there was one. Calls under way still ask it.
     pub fn unregister(&self, hook: Hook, name: &str) -> bool {
-        let there = self.handlers(hook).iter().any(|handler| handler == name);
-        self.remove(|served, handler| served == hook && handler == name);
-        there
+        self.remove(|served, handler| served == hook && handler == name)
     }
 
     /// Removes every native handler.
@@ -333,9 +331,12 @@ impl Host {
         self.remove(|_, _| true);
     }
 
-    fn remove(&self, gone: impl Fn(Hook, &str) -> bool) {
+    fn remove(&self, gone: impl Fn(Hook, &str) -> bool) -> bool {
         let _one = self.inner.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.replace(self.set().without_handlers(gone));
+        let set = self.set();
+        let any = set.handlers().any(|(hook, name)| gone(hook, name));
+        self.replace(set.without_handlers(gone));
+        any
     }
 
     /// Returns the names of a hook's native handlers, in the order of calling.
@@ -360,8 +361,8 @@ impl Host {
 
     /// Returns the names for which the operator's configuration overrides something, and which no plugin here bears: typing errors, or plugins
     /// of other projects.
-    pub fn strangers(&self) -> Vec<String> {
-        self.set().strangers.clone()
+    pub fn unmatched_overrides(&self) -> Vec<String> {
+        self.set().unmatched_overrides.clone()
     }
 
     /// Returns the project whose plugins are loaded, a canonical path.

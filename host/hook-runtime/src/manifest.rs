@@ -231,15 +231,20 @@ fn known_event(name: &str) -> Result<(), InvalidYaml> {
     if event(&wanted).is_some() || prefix.is_some_and(|prefix| EVENTS.iter().any(|event| event.name.starts_with(prefix))) {
         return Ok(());
     }
+    Err(invalid(format!("`events`: {}", no_event(name))))
+}
+
+/// Says what a name is that is no event of today, and what to write instead.
+pub(crate) fn no_event(name: &str) -> String {
     let shown = display::plain(name, 64);
-    Err(invalid(match GONE.iter().find(|(gone, _)| *gone == wanted) {
-        Some((_, Some(now))) => format!("`events`: `{shown}` no longer exists; `{now}` took its place"),
-        Some((_, None)) => format!("`events`: `{shown}` no longer exists, and nothing took its place"),
+    match GONE.iter().find(|(gone, _)| *gone == name.trim().to_lowercase()) {
+        Some((_, Some(now))) => format!("`{shown}` no longer exists; `{now}` took its place"),
+        Some((_, None)) => format!("`{shown}` no longer exists, and nothing took its place"),
         None => {
             let nearest = EVENTS.iter().map(|event| event.name).min_by_key(|known| strsim::damerau_levenshtein(known, &shown));
-            format!("`events`: `{shown}` is no event; the nearest is `{}`", nearest.unwrap_or_default())
+            format!("`{shown}` is no event; the nearest is `{}`", nearest.unwrap_or_default())
         }
-    }))
+    }
 }
 
 /// Reads a path that stays inside the plugin's folder.

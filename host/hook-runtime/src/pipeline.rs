@@ -168,7 +168,7 @@ pub(crate) async fn run_async(bench: &Bench, set: &PluginSet, invocation: Invoca
         let steps = call.rest();
         let ask = async |step: &Step| {
             let begun = Instant::now();
-            Asked { raw: call.ask_async(&step.slot).await, begun, took: begun.elapsed() }
+            Timed { raw: call.ask_async(&step.slot).await, begun, took: begun.elapsed() }
         };
         let asked = futures_util::future::join_all(steps.iter().map(ask)).await;
         call.finish_all(steps, asked);
@@ -181,7 +181,7 @@ pub(crate) async fn run_async(bench: &Bench, set: &PluginSet, invocation: Invoca
 }
 
 /// Calls native handlers on threads of their own, and guests on as many threads as the machine runs at once.
-fn ask_side_by_side(call: &Call<'_>, steps: &[Step]) -> Vec<Asked> {
+fn ask_side_by_side(call: &Call<'_>, steps: &[Step]) -> Vec<Timed> {
     let start = Instant::now();
     let begun: Vec<_> = steps.iter().map(|step| call.begin_native(&step.slot)).collect();
     let answers: Vec<_> = steps.iter().map(|_| OnceLock::new()).collect();
@@ -191,7 +191,7 @@ fn ask_side_by_side(call: &Call<'_>, steps: &[Step]) -> Vec<Asked> {
         while let Some((step, answer)) = guests.get(next.fetch_add(1, Ordering::Relaxed)) {
             answer.get_or_init(|| {
                 let begun = Instant::now();
-                Asked { raw: call.ask(&step.slot), begun, took: begun.elapsed() }
+                Timed { raw: call.ask(&step.slot), begun, took: begun.elapsed() }
             });
         }
     };
@@ -203,12 +203,12 @@ fn ask_side_by_side(call: &Call<'_>, steps: &[Step]) -> Vec<Asked> {
         work();
     });
     let missing = || RawReply::failed(Failure::new(FailureKind::HostBusy, "nobody called it"));
-    let finish = |(begun, answer): (Option<Running>, OnceLock<Asked>)| match begun {
+    let finish = |(begun, answer): (Option<Running>, OnceLock<Timed>)| match begun {
         Some(running) => {
             let raw = running.finish();
-            Asked { begun: start, took: raw.guest_time, raw }
+            Timed { begun: start, took: raw.guest_time, raw }
         }
-        None => answer.into_inner().unwrap_or_else(|| Asked { raw: missing(), begun: start, took: Duration::ZERO }),
+        None => answer.into_inner().unwrap_or_else(|| Timed { raw: missing(), begun: start, took: Duration::ZERO }),
     };
     begun.into_iter().zip(answers).map(finish).collect()
 }
@@ -217,7 +217,7 @@ static PARALLELISM: LazyLock<usize> = LazyLock::new(|| std::thread::available_pa
 
 /// What came of one that was asked beside others.
 #[derive(Debug)]
-struct Asked {
+struct Timed {
     raw: RawReply,
     begun: Instant,
     took: Duration,
@@ -353,8 +353,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn finish_all(&mut self, steps: Vec<Step>, asked: Vec<Asked>) {
-        for (mut step, Asked { raw, begun, took }) in steps.into_iter().zip(asked) {
+    fn finish_all(&mut self, steps: Vec<Step>, asked: Vec<Timed>) {
+        for (mut step, Timed { raw, begun, took }) in steps.into_iter().zip(asked) {
             step.record.note(|row| {
                 row.queue_time = begun.saturating_duration_since(self.arrived);
                 row.duration = Some(took);

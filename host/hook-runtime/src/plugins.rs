@@ -297,11 +297,11 @@ pub(crate) fn assemble(workshop: Workshop<'_>, roots: &[Root], trust: &TrustStor
         statuses.push(status);
         slots.extend(slot);
     }
-    let stranger = |name: &&str| !statuses.iter().any(|status| status.name == *name);
-    let mut strangers: Vec<_> = workshop.operator.names().filter(stranger).map(str::to_owned).collect();
-    strangers.sort_unstable();
+    let unmatched = |name: &&str| !statuses.iter().any(|status| status.name == *name);
+    let mut unmatched_overrides: Vec<_> = workshop.operator.names().filter(unmatched).map(str::to_owned).collect();
+    unmatched_overrides.sort_unstable();
     let mut set = PluginSet::new(slots, earlier);
-    (set.statuses, set.unread, set.strangers) = (statuses, unread, strangers);
+    (set.statuses, set.unread, set.unmatched_overrides) = (statuses, unread, unmatched_overrides);
     Ok(set)
 }
 

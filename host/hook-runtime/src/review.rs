@@ -136,14 +136,7 @@ fn review_one(judged: &Judged, project: &str) -> Result<Review, Failure> {
     let bytes = load::read(&source.component)?;
     let inspection = Inspection::read(&bytes.bytes)?;
     let manifest = &source.manifest;
-    let hooks: Vec<_> =
-        inspection.hooks().into_iter().filter(|hook| manifest.hooks.as_ref().is_none_or(|hooks| hooks.contains(hook))).collect();
-    if let Some(missing) = manifest.hooks.iter().flatten().find(|hook| !hooks.contains(hook)) {
-        return Err(Failure::new(FailureKind::MissingHook, format!("hook.yaml lists {missing}, which the component does not export")));
-    }
-    if hooks.is_empty() {
-        return Err(Failure::new(FailureKind::WrongWorld, "it exports no hook of geode:hooks@2.0.0"));
-    }
+    let hooks = served(&inspection, manifest.hooks.as_deref())?;
     let record = TrustRecord {
         project: project.to_owned(),
         name: judged.candidate.name.clone(),
@@ -177,6 +170,18 @@ fn review_one(judged: &Judged, project: &str) -> Result<Review, Failure> {
         record,
         earlier: judged.record.clone(),
     })
+}
+
+/// Returns the hooks that a component would serve: those of its exports that its manifest wants.
+fn served(inspection: &Inspection, wanted: Option<&[Hook]>) -> Result<Vec<Hook>, Failure> {
+    let hooks: Vec<_> = inspection.hooks().into_iter().filter(|hook| wanted.is_none_or(|wanted| wanted.contains(hook))).collect();
+    if let Some(missing) = wanted.into_iter().flatten().find(|hook| !hooks.contains(hook)) {
+        return Err(Failure::new(FailureKind::MissingHook, format!("hook.yaml lists {missing}, which the component does not export")));
+    }
+    if hooks.is_empty() {
+        return Err(Failure::new(FailureKind::WrongWorld, "it exports no hook of geode:hooks@2.0.0"));
+    }
+    Ok(hooks)
 }
 
 /// Says in words what a plugin could do.

@@ -92,7 +92,7 @@ pub(crate) struct PluginSet {
     /// How many entries of the roots were not looked at.
     pub(crate) unread: usize,
     /// The names that the operator overrides something for, and that no plugin here bears.
-    pub(crate) strangers: Vec<String>,
+    pub(crate) unmatched_overrides: Vec<String>,
 }
 
 impl PluginSet {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(crate) fn run(cli: &Cli, args: &ListArgs) -> Result<Exit, Fail> {
     let host = Host::builder().project(folder(cli)).without_store().build()?;
     let plugins = host.plugins();
-    for name in host.strangers() {
+    for name in host.unmatched_overrides() {
         let shown = hook_runtime::contract::display::plain(&name, 64);
         render::remark(&format!("config.yaml overrides something for `{shown}`, and no plugin here bears that name"));
     }
